@@ -147,8 +147,9 @@ def measure(
     backends: dict[Pair, Backend] = {}
     try:
         for pair in pairs:
-            backends[pair] = make(pair)
-            positions_per_second(backends[pair], width, height, 0.0)
+            backends[pair] = backend = make(pair)
+            # A call of each slot: what is timed is neither compiled nor touched for the first time.
+            positions_per_second(backend, width, height, 0.0, 1 if single else backend.preferred_batch)
         _settle(cpu_seconds)
         speeds = dict.fromkeys(pairs, 0.0)
         hopeful, seconds = list(pairs), _SECONDS / 2 / len(pairs)

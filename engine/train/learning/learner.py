@@ -54,7 +54,7 @@ class Learner:
         restore_module(self.average.net, checkpoint, "ema")
         restore_optimizer(self.optimizer, self.net, checkpoint)
         if checkpoint.has(_SIZES):
-            self.sizes.restore(checkpoint.tensors(_SIZES))
+            self.sizes.restore(checkpoint.tensors(_SIZES), f"{checkpoint.folder}/{_SIZES}.safetensors")
         self.schedule.restore(checkpoint.state["rate_factor"])
 
 

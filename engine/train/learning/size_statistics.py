@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
+from engine.train.learning.checkpoint import CheckpointError, restore
 from engine.train.learning.network import TrainableNet
 
 _LEAST_SHARE = 0.01
@@ -82,25 +83,26 @@ class SizeStatistics:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all statistics by "size/norm.mean", "size/norm.variance" and "size/steps"."""
-        found = {}
+        return self._tensors({size: torch.tensor(steps) for size, steps in self._steps.items()})
+
+    def restore(self, stored: Mapping[str, Tensor], file: str) -> None:
+        """Take what `tensors` returned and a file had. Raises CheckpointError, naming the first mismatch."""
+        names = {name.partition("/")[0] for name in stored}
+        try:
+            sizes = [BoardSize(*map(int, name.split("x"))) for name in sorted(names)]
+        except (ValueError, TypeError) as error:
+            raise CheckpointError(f"{file}: expected statistics of board sizes, got {sorted(names)}") from error
+        steps = {size: torch.zeros((), dtype=torch.int64) for size in sizes}
+        self._averages = {size: [each.clone() for each in _numbers(self._norms)] for size in sizes}
+        restore(self._tensors(steps), stored, file)
+        self._steps = {size: int(number) for size, number in steps.items()}
+
+    def _tensors(self, steps: Mapping[BoardSize, Tensor]) -> dict[str, Tensor]:
+        names = [f"{name}.{entry}" for entry in ("mean", "variance") for name in self._norms]
+        found = {f"{size}/{_STEPS}": number for size, number in steps.items()}
         for size, averages in self._averages.items():
-            found[f"{size}/{_STEPS}"] = torch.tensor(self._steps[size])
-            found |= {f"{size}/{name}": each for name, each in zip(self._names(), averages, strict=True)}
+            found |= {f"{size}/{name}": each for name, each in zip(names, averages, strict=True)}
         return found
-
-    def restore(self, stored: Mapping[str, Tensor]) -> None:
-        """Take what `tensors` returned. Raises KeyError if something is missing."""
-        for size in {name.partition("/")[0] for name in stored}:
-            width, _, height = size.partition("x")
-            key = BoardSize(int(width), int(height))
-            self._steps[key] = int(stored[f"{size}/{_STEPS}"])
-            self._averages[key] = [
-                stored[f"{size}/{name}"].to(like.device, copy=True)
-                for name, like in zip(self._names(), _numbers(self._norms), strict=True)
-            ]
-
-    def _names(self) -> list[str]:
-        return [f"{name}.{entry}" for entry in ("mean", "variance") for name in self._norms]
 
 
 def _numbers(norms: Mapping[str, nn.BatchNorm2d]) -> list[Tensor]:

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.nets.spec import NetSpec  # noqa: E402
 from engine.train.data.batches import Batch  # noqa: E402
+from engine.train.learning.checkpoint import CheckpointError  # noqa: E402
 from engine.train.learning.device_batch import host_batch  # noqa: E402
 from engine.train.learning.network import TrainableNet, default_spec  # noqa: E402
 from engine.train.learning.run_folder import NET_FILE, sized_files  # noqa: E402
@@ -112,3 +113,23 @@ def test_a_resumed_run_has_the_statistics_of_one_that_never_stopped(tmp_path: Pa
     train(tiny_config(steps=12), _Sizes(5, 7, 7), tmp_path / "resumed")
     for one, other in zip(sized_files(tmp_path / "whole"), sized_files(tmp_path / "resumed"), strict=True):
         assert differing(native.read(one), native.read(other)) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda stored: stored.pop("5x5/steps"), "5x5/steps: missing tensor"),
+        (lambda stored: stored.update({"5x5/more": torch.zeros(1)}), "5x5/more: unknown tensor"),
+        (lambda stored: stored.update({"large/steps": torch.zeros(1)}), "expected statistics of board sizes, got"),
+        (lambda stored: stored.update({"5x5/model.tip.norm.mean": torch.zeros(3)}), r"5x5/model.tip.norm.mean: expected .* \[8\], got .* \[3\]"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused_with_file_and_tensor(change: Any, message: str) -> None:
+    net = TrainableNet(default_spec(2, 8, encoder=ENCODER), norms="batch").train()
+    statistics = SizeStatistics(net, decay=0.9)
+    with torch.no_grad(), statistics.noting(5, 5):
+        net(*_inputs(net.spec, learnable_samples(8, 1)))
+    stored = dict(statistics.tensors())
+    change(stored)
+    with pytest.raises(CheckpointError, match=f"sizes.safetensors: {message}"):
+        SizeStatistics(net, decay=0.9).restore(stored, "sizes.safetensors")
