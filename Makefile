@@ -53,7 +53,7 @@ test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match, solve, bo
 	@$(BIN)/python -m tests.kill $(ARGS)
 
 test-gpu: $(VENV)/installed-dev ## on a machine with a GPU: compare what it computes with the CPU, kernels by Triton and recorded batches
-	@$(PYTEST) -n 0 tests/nets/torch_modules/test_triton_kernels.py tests/evaluators/test_torch_gpu.py $(ARGS)
+	@$(PYTEST) -n 0 tests/nets/torch_modules/test_triton_kernels.py tests/nets/torch_modules/test_triton_products.py tests/evaluators/test_torch_gpu.py $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)

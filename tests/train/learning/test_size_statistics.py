@@ -121,7 +121,10 @@ def test_a_resumed_run_has_the_statistics_of_one_that_never_stopped(tmp_path: Pa
         (lambda stored: stored.pop("5x5/steps"), "5x5/steps: missing tensor"),
         (lambda stored: stored.update({"5x5/more": torch.zeros(1)}), "5x5/more: unknown tensor"),
         (lambda stored: stored.update({"large/steps": torch.zeros(1)}), "expected statistics of board sizes, got"),
-        (lambda stored: stored.update({"5x5/model.tip.norm.mean": torch.zeros(3)}), r"5x5/model.tip.norm.mean: expected .* \[8\], got .* \[3\]"),
+        (
+            lambda stored: stored.update({"5x5/model.tip.norm.mean": torch.zeros(3)}),
+            r"5x5/model.tip.norm.mean: expected .* \[8\], got .* \[3\]",
+        ),
     ],
 )
 def test_a_damaged_checkpoint_is_refused_with_file_and_tensor(change: Any, message: str) -> None:
