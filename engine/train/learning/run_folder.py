@@ -21,11 +21,13 @@ from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
 
 START_FILE, NET_FILE = "start.safetensors", "net.safetensors"
+# A folder of its own, so that NET_FILE stays the newest network of the run's.
+_SIZES = "sizes"
 
 
 def sized_files(run: Path) -> list[Path]:
     """Return the networks with the statistics of one board size, from the smallest size to the largest."""
-    return sorted(run.glob("net-*x*.safetensors"), key=lambda path: (len(path.name), path.name))
+    return sorted((run / _SIZES).glob(f"*{native.SUFFIX}"), key=lambda path: (len(path.name), path.name))
 
 
 def new_spec(config: TrainConfig) -> NetSpec:
@@ -121,7 +123,8 @@ def save_run(
     for size in learner.sizes.sizes():
         with learner.sizes.used(learner.average.net, size):
             of_size = learner.average.net.to_spec(f"{spec.name}-{size}", provenance | {"statistics of": str(size)})
-        native.write(replace(of_size, board_sizes=(min(size), max(size))), run / f"net-{size}.safetensors")
+        (run / _SIZES).mkdir(exist_ok=True)
+        native.write(replace(of_size, board_sizes=(min(size), max(size))), run / _SIZES / f"{size}{native.SUFFIX}")
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
     save_checkpoint(run, step, learner.tensors() | priority_tensors(priorities), kept, config.keep)
     return spec

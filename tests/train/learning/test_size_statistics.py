@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.evaluators.finding import find_network
 from engine.train.data.samples import Samples
 from tests.train.random_data import ENCODER, MadeUpSource, differing, learnable_samples, tiny_config
 
@@ -78,7 +79,8 @@ class _Sizes(MadeUpSource):
 
 def test_a_run_with_several_sizes_writes_a_network_for_each(tmp_path: Path) -> None:
     result = train(tiny_config(steps=6), _Sizes(5, 7, 7), tmp_path)
-    assert [path.name for path in sized_files(tmp_path)] == ["net-5x5.safetensors", "net-7x7.safetensors"]
+    assert [path.name for path in sized_files(tmp_path)] == ["5x5.safetensors", "7x7.safetensors"]
+    assert find_network(tmp_path) == tmp_path / NET_FILE
     for path, side in zip(sized_files(tmp_path), (5, 7), strict=True):
         spec = native.read(path)
         assert spec.board_sizes == (side, side)
@@ -97,7 +99,7 @@ def test_a_run_with_one_size_writes_one_network(tmp_path: Path) -> None:
 def test_a_size_of_less_than_a_hundredth_of_the_steps_has_no_network_of_its_own(tmp_path: Path) -> None:
     config = tiny_config(steps=102, checkpoint_every=200, log_every=50, batch_size=8)
     train(config, _Sizes(7, *([5] * 101)), tmp_path)
-    assert [path.name for path in sized_files(tmp_path)] == ["net-5x5.safetensors"]
+    assert [path.name for path in sized_files(tmp_path)] == ["5x5.safetensors"]
 
 
 def test_norms_that_keep_their_statistics_have_none_for_each_size(tmp_path: Path) -> None:
