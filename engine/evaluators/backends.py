@@ -5,12 +5,15 @@ A framework is imported only when it is chosen: a machine without a GPU never wa
 
 import importlib.util
 import logging
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import get_args
 
 from engine.errors import GoError
 from engine.evaluators.devices import CPU, DEVICES, GPU, OPENVINO, accelerators, fastest, first_working, torch_device
 from engine.evaluators.measured_choice import remembered
 from engine.evaluators.network import Backend, NetworkEvaluator, Precision
+from engine.evaluators.sized_backend import SizedBackend
 from engine.nets.spec import NetSpec
 
 AUTO = "auto"
@@ -31,17 +34,30 @@ _LOG = logging.getLogger(__name__)
 
 
 def network_evaluator(
-    spec: NetSpec, backend: str = AUTO, precision: str = AUTO, threads: int | None = None, device: str = AUTO
+    spec: NetSpec,
+    backend: str = AUTO,
+    precision: str = AUTO,
+    threads: int | None = None,
+    device: str = AUTO,
+    sized: Mapping[tuple[int, int], NetSpec] = MappingProxyType({}),
 ) -> NetworkEvaluator:
     """Create the evaluator of a network.
 
     backend, precision, device: one of `BACKENDS`, of `PRECISIONS` and of `DEVICES`. A device that fails is named in a
-    warning, and the next best one computes. threads: CPU threads; None for one per core.
+    warning, and the next best one computes. threads: CPU threads; None for one per core. sized: networks that compute
+    boards of one size each, by columns and rows.
     Raises GoError with a remedy if the backend is not installed or does not support the network, the precision or the
     device, and WeightsError if the network does not fit its encoder.
     """
-    made = make_backend(spec, backend, precision, threads, device)
+
+    def make(one: NetSpec) -> Backend:
+        return make_backend(one, backend, precision, threads, device)
+
+    made = make(spec)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
+    if sized:
+        _LOG.info("with the statistics of %s", ", ".join(f"{width}x{height}" for width, height in sized))
+        made = SizedBackend(made, sized, make)
     return NetworkEvaluator(spec, made)
 
 

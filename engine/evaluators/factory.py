@@ -20,6 +20,7 @@ from engine.evaluators.rollout import RolloutEvaluator
 from engine.nets.spec import NetSpec
 from weights.registry import load
 from weights.shipped import network_named
+from weights.sized import read_sized
 
 _LOG = logging.getLogger(__name__)
 
@@ -117,14 +118,14 @@ def open_network(
     if profile is None and spec.metadata:
         profile = default
     check_profile(spec, profile)
-    return raw_network(file, spec, make_evaluator(spec, computing), profile)
+    return raw_network(file, spec, make_evaluator(spec, computing, file), profile)
 
 
 def open_unprofiled(path: str | os.PathLike[str], computing: Computing) -> RawNetwork:
     """Load a network as `open_network` does; a human one imitates whom the metadata of the positions name."""
     file = find_network(path)
     spec = load(file)
-    return raw_network(file, spec, make_evaluator(spec, computing), None)
+    return raw_network(file, spec, make_evaluator(spec, computing, file), None)
 
 
 def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile: str | None) -> RawNetwork:
@@ -171,6 +172,10 @@ def check_profile(spec: NetSpec, profile: str | None) -> None:
         raise GoError(f"network {spec.name} is not a human network: --human-profile does not apply")
 
 
-def make_evaluator(spec: NetSpec, computing: Computing) -> NetworkEvaluator:
-    """Create the evaluator of a network. Raises GoError if backend or precision do not support it."""
-    return network_evaluator(spec, computing.backend, computing.precision, computing.threads, computing.device)
+def make_evaluator(spec: NetSpec, computing: Computing, file: Path | None = None) -> NetworkEvaluator:
+    """Create the evaluator of a network. Raises GoError if backend or precision do not support it.
+
+    file: where it was read; networks with the statistics of one board size, which belong to it, compute their sizes.
+    """
+    sized = {} if file is None else read_sized(file, spec.name)
+    return network_evaluator(spec, computing.backend, computing.precision, computing.threads, computing.device, sized)

@@ -46,6 +46,7 @@ from engine.train.generations.zero_config import ZeroConfig
 from engine.train.generations.zero_state import State, read_steps
 from weights import native
 from weights.registry import load
+from weights.sized import read_sized, write_sized
 
 Show = Callable[[str], None]
 """Shows the current activity as a line of text."""
@@ -197,7 +198,9 @@ class LocalSteps:
             if result.step < target:
                 raise Stopped
         spec = native.read(run / NET_FILE)
-        native.write(replace(spec, name=player_of(state.generation)), self.network(state.generation))
+        name, file = player_of(state.generation), self.network(state.generation)
+        write_sized(file, name, read_sized(run / NET_FILE, spec.name))
+        native.write(replace(spec, name=name), file)
         losses: dict[str, Any] = {
             name: round(figures[name], 5) for name in ("loss", "policy", "value") if name in figures
         }
@@ -290,7 +293,7 @@ class LocalSteps:
 
 def _open(file: Path, computing: Computing, threads: int | None = None) -> Evaluator:
     """Open an evaluator for a network file. threads: override those of `computing`."""
-    return make_evaluator(load(file), computing if threads is None else replace(computing, threads=threads))
+    return make_evaluator(load(file), computing if threads is None else replace(computing, threads=threads), file)
 
 
 def network_file(folder: Path, generation: int) -> Path:

@@ -1,7 +1,6 @@
 """The folder of a training run: how a run starts and resumes, and its files other than checkpoints."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,9 @@ from engine.train.learning.network import agz_spec, default_spec, human_spec
 from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
 from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
+from weights.sized import write_sized
 
 START_FILE, NET_FILE = "start.safetensors", "net.safetensors"
-# A folder of its own, so that NET_FILE stays the newest network of the run's.
-_SIZES = "sizes"
-
-
-def sized_files(run: Path) -> list[Path]:
-    """Return the networks with the statistics of one board size, from the smallest size to the largest."""
-    return sorted((run / _SIZES).glob(f"*{native.SUFFIX}"), key=lambda path: (len(path.name), path.name))
 
 
 def new_spec(config: TrainConfig) -> NetSpec:
@@ -120,11 +113,11 @@ def save_run(
     except WeightsError as error:
         raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint is kept") from error
     native.write(spec, run / NET_FILE)
+    sized: dict[tuple[int, int], NetSpec] = {}
     for size in learner.sizes.sizes():
         with learner.sizes.used(learner.average.net, size):
-            of_size = learner.average.net.to_spec(f"{spec.name}-{size}", provenance | {"statistics of": str(size)})
-        (run / _SIZES).mkdir(exist_ok=True)
-        native.write(replace(of_size, board_sizes=(min(size), max(size))), run / _SIZES / f"{size}{native.SUFFIX}")
+            sized[size] = learner.average.net.to_spec(provenance=provenance | {"statistics of": str(size)})
+    write_sized(run / NET_FILE, spec.name, sized)
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
     save_checkpoint(run, step, learner.tensors() | priority_tensors(priorities), kept, config.keep)
     return spec

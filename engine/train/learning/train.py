@@ -2,7 +2,7 @@
 
 A run folder contains config.toml, start.safetensors (the initial network), metrics.jsonl, tensorboard/, checkpoints/
 (see `engine.train.learning.checkpoint`) and net.safetensors, the newest averaged weights in Keima's format. With boards
-of several sizes there are also sizes/9x9.safetensors and so on, the same with the statistics of one size.
+of several sizes there are also net.sizes/9x9.safetensors and so on, the same with the statistics of one size.
 An interrupted run is resumed from its last checkpoint. Under torchrun every process draws its own batches and
 gradients are averaged (DistributedDataParallel); only the first process writes.
 """

@@ -17,13 +17,14 @@ from engine.support.tables import print_tables
 from engine.train.data.batches import Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
-from engine.train.learning.run_folder import NET_FILE, START_FILE, new_spec, sized_files, with_players
+from engine.train.learning.run_folder import NET_FILE, START_FILE, new_spec, with_players
 from engine.train.learning.step_metrics import format_metrics
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
 from engine.train.toml_settings import ConfigError, from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
+from weights.sized import folder_of, read_sized
 
 _SHOWN_METRICS = ("loss", "accuracy", "value", "samples_per_s")
 _BENCH_BATCH = 64
@@ -57,8 +58,8 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     if first:
         text = format_metrics(result.figures, "loss", "accuracy")
         stdout.write(f"{path / NET_FILE}: step {result.step}{', ' + text if text else ''}\n")
-        for file in sized_files(path):
-            stdout.write(f"{file}: the same, with the statistics of this board size\n")
+        for width, height in read_sized(path / NET_FILE, result.net.name):
+            stdout.write(f"{folder_of(path / NET_FILE)}: statistics of {width}x{height}\n")
     return INTERRUPTED if stop.is_set() else 0
 
 

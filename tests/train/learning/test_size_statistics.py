@@ -18,10 +18,11 @@ from engine.train.data.batches import Batch  # noqa: E402
 from engine.train.learning.checkpoint import CheckpointError  # noqa: E402
 from engine.train.learning.device_batch import host_batch  # noqa: E402
 from engine.train.learning.network import TrainableNet, default_spec  # noqa: E402
-from engine.train.learning.run_folder import NET_FILE, sized_files  # noqa: E402
+from engine.train.learning.run_folder import NET_FILE  # noqa: E402
 from engine.train.learning.size_statistics import SizeStatistics  # noqa: E402
 from engine.train.learning.train import train  # noqa: E402
 from weights import native  # noqa: E402
+from weights.sized import read_sized  # noqa: E402
 
 
 def _inputs(spec: NetSpec, samples: Samples) -> Any:
@@ -59,6 +60,11 @@ def test_the_statistics_of_a_size_are_those_of_its_batches_alone() -> None:
             np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-5, err_msg=f"{size} {name}")
 
 
+def sized(run: Path) -> dict[tuple[int, int], NetSpec]:
+    """Return the networks for one size each that belong to a run's."""
+    return read_sized(run / NET_FILE, native.read(run / NET_FILE).name)
+
+
 class _Sizes(MadeUpSource):
     """Batches of boards of several sizes in turn."""
 
@@ -79,10 +85,10 @@ class _Sizes(MadeUpSource):
 
 def test_a_run_with_several_sizes_writes_a_network_for_each(tmp_path: Path) -> None:
     result = train(tiny_config(steps=6), _Sizes(5, 7, 7), tmp_path)
-    assert [path.name for path in sized_files(tmp_path)] == ["5x5.safetensors", "7x7.safetensors"]
-    assert find_network(tmp_path) == tmp_path / NET_FILE
-    for path, side in zip(sized_files(tmp_path), (5, 7), strict=True):
-        spec = native.read(path)
+    assert find_network(tmp_path) == tmp_path / NET_FILE, "the run's network is still that of all sizes"
+    networks = sized(tmp_path)
+    assert list(networks) == [(5, 5), (7, 7)]
+    for (side, _), spec in networks.items():
         assert spec.board_sizes == (side, side)
         assert spec.provenance["statistics of"] == f"{side}x{side}"
         changed = differing(spec, result.net)
@@ -92,19 +98,19 @@ def test_a_run_with_several_sizes_writes_a_network_for_each(tmp_path: Path) -> N
 
 def test_a_run_with_one_size_writes_one_network(tmp_path: Path) -> None:
     train(tiny_config(steps=2), _Sizes(5), tmp_path)
-    assert sized_files(tmp_path) == []
+    assert sized(tmp_path) == {}
     assert (tmp_path / NET_FILE).exists()
 
 
 def test_a_size_of_less_than_a_hundredth_of_the_steps_has_no_network_of_its_own(tmp_path: Path) -> None:
     config = tiny_config(steps=102, checkpoint_every=200, log_every=50, batch_size=8)
     train(config, _Sizes(7, *([5] * 101)), tmp_path)
-    assert [path.name for path in sized_files(tmp_path)] == ["5x5.safetensors"]
+    assert list(sized(tmp_path)) == [(5, 5)]
 
 
 def test_norms_that_keep_their_statistics_have_none_for_each_size(tmp_path: Path) -> None:
     train(tiny_config(steps=4, norms="fixed"), _Sizes(5, 7), tmp_path)
-    assert sized_files(tmp_path) == []
+    assert sized(tmp_path) == {}
 
 
 def test_a_resumed_run_has_the_statistics_of_one_that_never_stopped(tmp_path: Path) -> None:
@@ -113,8 +119,10 @@ def test_a_resumed_run_has_the_statistics_of_one_that_never_stopped(tmp_path: Pa
     part = train(tiny_config(steps=12), _Sizes(5, 7, 7), tmp_path / "resumed", report=lambda _: stop.set(), stop=stop)
     assert 1 <= part.step < 12
     train(tiny_config(steps=12), _Sizes(5, 7, 7), tmp_path / "resumed")
-    for one, other in zip(sized_files(tmp_path / "whole"), sized_files(tmp_path / "resumed"), strict=True):
-        assert differing(native.read(one), native.read(other)) == set()
+    whole, resumed = sized(tmp_path / "whole"), sized(tmp_path / "resumed")
+    assert list(whole) == list(resumed) == [(5, 5), (7, 7)]
+    for size, network in whole.items():
+        assert differing(network, resumed[size]) == set()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""Networks with the statistics of one board size, beside that of all: net.sizes/9x9.safetensors for net.safetensors."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from engine.nets.spec import NetSpec
+from weights import native
+
+FOLDER_SUFFIX = ".sizes"
+Size = tuple[int, int]
+"""Columns and rows of a board."""
+
+
+def folder_of(file: Path) -> Path:
+    """Return the folder of the networks that belong to a file."""
+    return file.with_suffix(FOLDER_SUFFIX)
+
+
+def write_sized(file: Path, name: str, networks: Mapping[Size, NetSpec]) -> None:
+    """Write the networks that belong to the one of a file, whose name is `name`: each is for its board size only."""
+    folder = folder_of(file)
+    for size, spec in networks.items():
+        folder.mkdir(exist_ok=True)
+        own = replace(spec, name=_name(name, size), board_sizes=(min(size), max(size)))
+        native.write(own, folder / f"{_text(size)}{native.SUFFIX}")
+
+
+def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:
+    """Return the networks that belong to the one of a file, by board size. Raises WeightsError on a damaged one.
+
+    Those of another network, as after the file was replaced, are left out.
+    """
+    found = {}
+    for path in sorted(folder_of(file).glob(f"*x*{native.SUFFIX}")):
+        width, _, height = path.stem.partition("x")
+        if width.isdecimal() and height.isdecimal():
+            size, spec = (int(width), int(height)), native.read(path)
+            if spec.name == _name(name, size):
+                found[size] = spec
+    return found
+
+
+def _name(name: str, size: Size) -> str:
+    return f"{name}-{_text(size)}"
+
+
+def _text(size: Size) -> str:
+    return f"{size[0]}x{size[1]}"
