@@ -32,6 +32,7 @@ from engine.train.fine_tuning.games import DividedGames
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import TrainConfig
 from weights.registry import load
+from weights.sized import read_sized, write_sized
 
 BEFORE_FILE, AFTER_FILE, NET_FILE = "before.json", "after.json", "net.safetensors"
 WHOLE_FROM_GAMES = 2000
@@ -100,6 +101,7 @@ def learn(games: DividedGames, options: LearnOptions, bar: ProgressBar, stop: th
         return None
     shutil.copyfile(run / NET_FILE, options.out / NET_FILE)
     network = options.out / NET_FILE
+    write_sized(network, result.net.name, read_sized(run / NET_FILE, result.net.name))
     after = _accuracy(options.out / AFTER_FILE, str(network), games.testing, options, bar, result.step)
     return Learned(before, after, games, positions, freeze, result.step, network, result.finished)
 

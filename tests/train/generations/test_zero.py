@@ -21,6 +21,7 @@ from engine.train.generations.zero_state import State, read_state, read_steps
 from engine.train.generations.zero_steps import game_figures
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
 from tests.train_ablation import PARTS
+from weights.sized import read_sized
 
 pytest.importorskip("torch")
 
@@ -128,6 +129,7 @@ def test_self_play_follows_the_games_of_the_generation_before(tmp_path: Path) ->
     assert second["komis"] == [next_komi(0.5, records, side, 0.5) for side in (4, 5)]
     assert first["resign_threshold"] == 0.0
     assert second["resign_threshold"] == resign_threshold(records, 0.05, 0.0)
+    assert list(read_sized(tmp_path / "nets" / "gen-0002.safetensors", "gen-0002")) == [(4, 4), (5, 5)]
     forks = (tmp_path / "samples" / "gen-0002" / "games.sgfl").read_text().splitlines()
     assert not any("fork=" in each for each in records)
     assert all("fork=" in each for each in forks)

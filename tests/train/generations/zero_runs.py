@@ -59,4 +59,7 @@ def kill_when(process: "subprocess.Popen[bytes]", is_time: Callable[[], bool]) -
 
 def networks(run: Path) -> dict[str, str]:
     """Return the networks of a run by name, with a digest of each."""
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((run / "nets").iterdir())}
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((run / "nets").glob("*.safetensors"))
+    }
