@@ -82,8 +82,8 @@ def test_those_without_a_chance_have_one_turn_and_the_rules_choice_has_all() -> 
     found = measure(SPEC, 9, 9, PAIRS, made.__getitem__, time.perf_counter)
     assert found is not None
     assert found.best == PAIRS[1]
-    # A turn of a sixth of a second, of three in all; the rule's choice has half of the other half second, too.
-    assert made[PAIRS[2]].calls < 60 < made[PAIRS[0]].calls
+    # A sixth of a second; the rule's choice, as slow, has a quarter of a second more.
+    assert 1.3 * made[PAIRS[2]].calls < made[PAIRS[0]].calls
 
 
 def test_measurements_are_of_one_network_processor_version_and_number_of_threads(
