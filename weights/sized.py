@@ -23,7 +23,7 @@ def write_sized(file: Path, name: str, networks: Mapping[Size, NetSpec]) -> None
     for size, spec in networks.items():
         folder.mkdir(exist_ok=True)
         own = replace(spec, name=_name(name, size), board_sizes=(min(size), max(size)))
-        native.write(own, folder / f"{_text(size)}{native.SUFFIX}")
+        native.write(own, folder / f"{text_of(size)}{native.SUFFIX}")
 
 
 def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:
@@ -42,8 +42,9 @@ def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:
 
 
 def _name(name: str, size: Size) -> str:
-    return f"{name}-{_text(size)}"
+    return f"{name}-{text_of(size)}"
 
 
-def _text(size: Size) -> str:
+def text_of(size: Size) -> str:
+    """Return a size as it stands in names: 9x9."""
     return f"{size[0]}x{size[1]}"

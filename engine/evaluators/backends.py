@@ -15,6 +15,7 @@ from engine.evaluators.measured_choice import remembered
 from engine.evaluators.network import Backend, NetworkEvaluator, Precision
 from engine.evaluators.sized_backend import SizedBackend
 from engine.nets.spec import NetSpec
+from weights.sized import Size, text_of
 
 AUTO = "auto"
 """Choose the fastest on this machine."""
@@ -39,7 +40,7 @@ def network_evaluator(
     precision: str = AUTO,
     threads: int | None = None,
     device: str = AUTO,
-    sized: Mapping[tuple[int, int], NetSpec] = MappingProxyType({}),
+    sized: Mapping[Size, NetSpec] = MappingProxyType({}),
 ) -> NetworkEvaluator:
     """Create the evaluator of a network.
 
@@ -56,7 +57,7 @@ def network_evaluator(
     made = make(spec)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     if sized:
-        _LOG.info("with the statistics of %s", ", ".join(f"{width}x{height}" for width, height in sized))
+        _LOG.info("with the statistics of %s", ", ".join(map(text_of, sized)))
         made = SizedBackend(made, sized, make)
     return NetworkEvaluator(spec, made)
 

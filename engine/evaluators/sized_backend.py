@@ -7,8 +7,7 @@ from weakref import WeakKeyDictionary
 from engine.evaluators.network import Backend, NativeBackend, Slot
 from engine.native.closures import Closure
 from engine.nets.spec import NetSpec
-
-Size = tuple[int, int]
+from weights.sized import Size
 
 
 class SizedBackend:

@@ -41,7 +41,7 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
 
 
 def _loses_little(spec: NetSpec, size: Size, rule: tuple[str, str], threads: int) -> bool:
-    """Return whether the kernels lose little in int8: on a board and on 9x9, where networks lose most."""
+    """Return whether the kernels lose little in int8: on a board and on 9x9, where winrates change more."""
     smallest, largest = spec.board_sizes
     boards = {size, (9, 9)} if smallest <= 9 <= largest else {size}
     with ExitStack() as stack:

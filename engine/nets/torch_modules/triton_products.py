@@ -1,9 +1,9 @@
 """The blocks of a transformer as kernels for a GPU, each with what is computed before and after its products.
 
-Products of some hundred channels take less time than reading and writing what lies between them, so that goes through
-memory as seldom as possible: the norm is computed where the rows of a product are read, queries and keys are turned
-before they are written, and neither the hidden channels of a feed-forward block nor the scores of attention are ever
-written. What that gains is in docs/performance.md. Numbers have 16 bits in memory; sums have 32.
+As little as possible goes through memory between two products: the norm is computed where the rows of a product are
+read, queries and keys are turned before they are written, and neither the hidden channels of a feed-forward block nor
+the scores of attention are ever written. What that gains is in docs/performance.md. Numbers have 16 bits in memory;
+sums have 32.
 
 A program has some rows and computes all that is asked of them, so that a row is read once and the weights, which fit
 into the second cache, once for each program. Its channels come in two parts, because a block of Triton has a power of
@@ -216,12 +216,12 @@ def check(device: torch.device) -> None:
 
 
 def can_project(channels: int, outputs: int) -> bool:
-    """Return whether `projected` takes rows of so many channels."""
+    """Return whether `projected` takes rows of `channels` numbers."""
     return _parts(channels) is not None and _project_tuning(channels, outputs) is not None
 
 
 def can_feed(channels: int, hidden: int) -> bool:
-    """Return whether `feed` takes rows of so many channels, and so many hidden ones."""
+    """Return whether `feed` takes rows of `channels` numbers and computes `hidden` between its products."""
     return _parts(channels) is not None and _feed_tuning(channels, hidden) is not None
 
 

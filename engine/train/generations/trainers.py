@@ -15,7 +15,7 @@ from engine.support.openmp import limit_spinning
 from engine.support.worker_processes import WorkerProcesses, serve
 
 _PATIENCE_SECONDS = 60.0
-"""For the others to say what they failed of, or to end after the first process has."""
+"""For the others to say what they failed of, once the connection to one is lost."""
 
 
 @contextmanager

@@ -55,7 +55,7 @@ _WINNER = re.compile(r"RE\[([BW])\+")
 _MOVE = re.compile(r";\s*[BW]\[")
 # In the summary of a game's efforts, see `SelfplayGame.summary`.
 _DECIDED = f"{Effort.DECIDED.value}="
-# Purposes of random numbers: each gets its own seed.
+# Purposes of random numbers: each gets its own seed. The second one is that of the batches, in `training`.
 _SELFPLAY, _, _GATE, _RATING = range(4)
 
 

@@ -18,7 +18,7 @@ from engine.train.learning.network import agz_spec, default_spec, human_spec
 from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
 from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
-from weights.sized import write_sized
+from weights.sized import Size, text_of, write_sized
 
 START_FILE, NET_FILE = "start.safetensors", "net.safetensors"
 
@@ -113,10 +113,10 @@ def save_run(
     except WeightsError as error:
         raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint is kept") from error
     native.write(spec, run / NET_FILE)
-    sized: dict[tuple[int, int], NetSpec] = {}
+    sized: dict[Size, NetSpec] = {}
     for size in learner.sizes.sizes():
         with learner.sizes.used(learner.average.net, size):
-            sized[size] = learner.average.net.to_spec(provenance=provenance | {"statistics of": str(size)})
+            sized[size] = learner.average.net.to_spec(provenance=provenance | {"statistics of": text_of(size)})
     write_sized(run / NET_FILE, spec.name, sized)
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
     save_checkpoint(run, step, learner.tensors() | priority_tensors(priorities), kept, config.keep)

@@ -4,29 +4,21 @@ A batch has boards of one size, with which its norms learn. On another size the 
 variances, so that a network computes best with those of the size that it plays on (docs/training.md has the figures).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from engine.train.learning.checkpoint import CheckpointError, restore
 from engine.train.learning.network import TrainableNet
+from weights.sized import Size, text_of
 
 _LEAST_SHARE = 0.01
 """Of the steps: a size with fewer has no statistics to rely on."""
 _STEPS = "steps"
-
-
-class BoardSize(NamedTuple):
-    """Columns and rows of a board."""
-
-    width: int
-    height: int
-
-    def __str__(self) -> str:
-        return f"{self.width}x{self.height}"
 
 
 class SizeStatistics:
@@ -42,8 +34,8 @@ class SizeStatistics:
             if isinstance(each, nn.BatchNorm2d) and each.training and name.startswith("model.")
         }
         self._decay = decay
-        self._averages: dict[BoardSize, list[Tensor]] = {}
-        self._steps: dict[BoardSize, int] = {}
+        self._averages: dict[Size, list[Tensor]] = {}
+        self._steps: dict[Size, int] = {}
 
     @contextmanager
     def noting(self, width: int, height: int) -> Iterator[None]:
@@ -56,7 +48,7 @@ class SizeStatistics:
         before = [each.clone() for each in running]
         yield
         # A norm moves by `momentum` of the way to the batch's.
-        found, size = torch._foreach_lerp(before, running, 1.0 / momentum), BoardSize(width, height)
+        found, size = torch._foreach_lerp(before, running, 1.0 / momentum), (width, height)
         steps = self._steps.get(size, 0)
         if steps == 0:
             self._averages[size] = list(found)
@@ -65,13 +57,13 @@ class SizeStatistics:
             torch._foreach_lerp_(self._averages[size], list(found), share)
         self._steps[size] = steps + 1
 
-    def sizes(self) -> list[BoardSize]:
+    def sizes(self) -> list[Size]:
         """Return the sizes with enough steps for statistics of their own; none if all batches had the same size."""
         enough = _LEAST_SHARE * sum(self._steps.values())
         return sorted(size for size, steps in self._steps.items() if steps >= enough) if len(self._steps) > 1 else []
 
     @contextmanager
-    def used(self, net: TrainableNet, size: BoardSize) -> Iterator[None]:
+    def used(self, net: TrainableNet, size: Size) -> Iterator[None]:
         """Let a network with the same norms have the statistics of a size within."""
         mine = _numbers({name: cast(nn.BatchNorm2d, net.get_submodule(name)) for name in self._norms})
         kept = [each.clone() for each in mine]
@@ -87,21 +79,20 @@ class SizeStatistics:
 
     def restore(self, stored: Mapping[str, Tensor], file: str) -> None:
         """Take what `tensors` returned and a file had. Raises CheckpointError, naming the first mismatch."""
-        names = {name.partition("/")[0] for name in stored}
-        try:
-            sizes = [BoardSize(*map(int, name.split("x"))) for name in sorted(names)]
-        except (ValueError, TypeError) as error:
-            raise CheckpointError(f"{file}: expected statistics of board sizes, got {sorted(names)}") from error
+        names = sorted({name.partition("/")[0] for name in stored})
+        if not all(re.fullmatch(r"\d+x\d+", name) for name in names):
+            raise CheckpointError(f"{file}: expected statistics of board sizes, got {names}")
+        sizes = [(int(width), int(height)) for width, height in (name.split("x") for name in names)]
         steps = {size: torch.zeros((), dtype=torch.int64) for size in sizes}
         self._averages = {size: [each.clone() for each in _numbers(self._norms)] for size in sizes}
         restore(self._tensors(steps), stored, file)
         self._steps = {size: int(number) for size, number in steps.items()}
 
-    def _tensors(self, steps: Mapping[BoardSize, Tensor]) -> dict[str, Tensor]:
+    def _tensors(self, steps: Mapping[Size, Tensor]) -> dict[str, Tensor]:
         names = [f"{name}.{entry}" for entry in ("mean", "variance") for name in self._norms]
-        found = {f"{size}/{_STEPS}": number for size, number in steps.items()}
+        found = {f"{text_of(size)}/{_STEPS}": number for size, number in steps.items()}
         for size, averages in self._averages.items():
-            found |= {f"{size}/{name}": each for name, each in zip(names, averages, strict=True)}
+            found |= {f"{text_of(size)}/{name}": each for name, each in zip(names, averages, strict=True)}
         return found
 
 

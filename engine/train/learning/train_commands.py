@@ -24,7 +24,7 @@ from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
 from engine.train.toml_settings import ConfigError, from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
-from weights.sized import folder_of, read_sized
+from weights.sized import folder_of, read_sized, text_of
 
 _SHOWN_METRICS = ("loss", "accuracy", "value", "samples_per_s")
 _BENCH_BATCH = 64
@@ -58,8 +58,8 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     if first:
         text = format_metrics(result.figures, "loss", "accuracy")
         stdout.write(f"{path / NET_FILE}: step {result.step}{', ' + text if text else ''}\n")
-        for width, height in read_sized(path / NET_FILE, result.net.name):
-            stdout.write(f"{folder_of(path / NET_FILE)}: statistics of {width}x{height}\n")
+        for size in read_sized(path / NET_FILE, result.net.name):
+            stdout.write(f"{folder_of(path / NET_FILE)}: statistics of {text_of(size)}\n")
     return INTERRUPTED if stop.is_set() else 0
 
 

@@ -54,7 +54,7 @@ def test_the_statistics_of_a_size_are_those_of_its_batches_alone() -> None:
                 module.momentum = 1.0
         with torch.no_grad():
             other(*_inputs(spec, batch))
-        with statistics.used(net, next(each for each in statistics.sizes() if each.width == size)):
+        with statistics.used(net, (size, size)):
             found = _statistics(net.to_spec())
         for name, expected in _statistics(other.to_spec()).items():
             np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-5, err_msg=f"{size} {name}")
