@@ -27,7 +27,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-gpu test-wheel test-binary test-browser pictures lint perft bench bench-train bench-gpu bench-quality ablation ablate-loop gpu-session match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-gpu test-arm test-wheel test-binary test-browser pictures lint perft bench bench-train bench-gpu bench-quality ablation ablate-loop gpu-session match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,9 @@ test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match, solve, bo
 
 test-gpu: $(VENV)/installed-dev ## on a machine with a GPU: compare what it computes with the CPU, kernels by Triton and recorded batches
 	@$(PYTEST) -n 0 tests/nets/torch_modules/test_triton_kernels.py tests/nets/torch_modules/test_triton_products.py tests/evaluators/test_torch_gpu.py $(ARGS)
+
+test-arm: $(VENV)/installed-dev ## run tests as they run on ARM64, under qemu-user, on Debian or Ubuntu (ARGS=tests/native; all take days)
+	@tests/arm64.sh $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)

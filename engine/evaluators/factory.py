@@ -18,6 +18,7 @@ from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.nets.spec import NetSpec
+from engine.support.cores import usable_cores
 from weights.registry import load
 from weights.shipped import network_named
 from weights.sized import read_sized
@@ -101,7 +102,7 @@ def open_evaluator(
 
 def open_rollouts(threads: int | None) -> RolloutEvaluator:
     """Return the evaluator by playouts. threads: None for all cores."""
-    return RolloutEvaluator(threads or os.cpu_count() or 1)
+    return RolloutEvaluator(threads or usable_cores())
 
 
 def open_network(

@@ -7,7 +7,6 @@ There is one model for each board size. A call computes in the caller's thread, 
 """
 
 import logging
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -33,6 +32,7 @@ from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.spec import Array, NetSpec, parameters
+from engine.support.cores import usable_cores
 
 _LOG = logging.getLogger(__name__)
 _ROWS = 8
@@ -113,7 +113,7 @@ class NumbaBackend:
             raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
         self._spec, self._precision = spec, precision
         self.name = f"numba-cpu-{precision}"
-        self.parallel = self.native_threads = threads or os.cpu_count() or 1
+        self.parallel = self.native_threads = threads or usable_cores()
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
         board_bytes = _BYTES[precision] * parameters(spec)
         self._boards_kept = boards_kept(board_bytes)

@@ -8,7 +8,6 @@ import hashlib
 import json
 import logging
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from engine.native.machine import processor_name
 from engine.native.processor import instruction_sets
 from engine.nets.spec import NetSpec, tensors
 from engine.nets.summary import gflop
+from engine.support.cores import usable_cores
 from engine.support.files import write_atomically
 from engine.support.installation import make_private, user_cache
 from engine.support.json_text import json_text
@@ -117,7 +117,7 @@ def _file(spec: NetSpec, threads: int | None) -> Path | None:
     if folder is None:
         return None
     digest = hashlib.sha256()
-    machine = (__version__, processor_name(), *instruction_sets(), str(threads or os.cpu_count()))
+    machine = (__version__, processor_name(), *instruction_sets(), str(threads or usable_cores()))
     digest.update("\0".join(machine).encode())
     for path, array in tensors(spec):
         digest.update(f"{path}{array.shape}".encode())
@@ -159,7 +159,7 @@ def measure(
                 batch = 1 if single else backend.preferred_batch
                 used, start = cpu_seconds(), time.perf_counter()
                 speed = positions_per_second(backend, width, height, seconds, batch)
-                cores = min(backend.parallel, os.cpu_count() or 1)
+                cores = min(backend.parallel, usable_cores())
                 if cpu_seconds() - used >= _LEAST_SHARE * cores * (time.perf_counter() - start):
                     speeds[pair] = max(speeds[pair], speed)
             fastest = max(speeds.values())

@@ -6,7 +6,6 @@ stream with two threads, and with smaller batches.
 """
 
 import logging
-import os
 import threading
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Sequence
@@ -30,6 +29,7 @@ from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES, build_mod
 from engine.nets.openvino_graph.quantization import quantize
 from engine.nets.openvino_graph.runtime import openvino
 from engine.nets.spec import Array, NetSpec, parameters
+from engine.support.cores import usable_cores
 
 _LOG = logging.getLogger(__name__)
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
@@ -103,7 +103,7 @@ class OpenVinoBackend:
     ) -> None:
         self._core, self._device = openvino.Core(), device
         self._is_wanted, precision = precision is not None and not is_checked, _choose(precision, spec, emulate, device)
-        threads = threads or os.cpu_count() or 1
+        threads = threads or usable_cores()
         self._spec, self._precision = spec, precision
         self._streams = min(threads, _MAX_STREAMS) if device == CPU else _DEVICE_STREAMS
         self._is_native = device == CPU and runs_closures() and has_c_library()

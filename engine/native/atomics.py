@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from engine.native.instructions import cgutils, intrinsic, ir, types
-from engine.native.processor import IS_X86
+from engine.native.processor import IS_ARM64, IS_X86
 
 WAITING = 1
 """Index of the cell of a lock that is not 0 while a Python thread waits for the lock."""
@@ -55,19 +55,27 @@ def has_python_waiting(typing_context: Any, lock: Any) -> Any:
     return types.boolean(lock), codegen
 
 
-def _without_arguments(builder: Any, name: str, returned: Any) -> Any:
-    """Write a call of a function that takes no arguments."""
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(returned, []), name)
-    return builder.call(function, [])
+def _call(builder: Any, name: str, returned: Any, *given: Any) -> Any:
+    """Write a call of a function of LLVM or of the C library."""
+    kind = ir.FunctionType(returned, [each.type for each in given])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), given)
+
+
+def write_pause(builder: Any) -> None:
+    """Write the instruction of `pause` for the CPU at hand."""
+    if IS_X86:
+        _call(builder, "llvm.x86.sse2.pause", ir.VoidType())
+    elif IS_ARM64:
+        # A barrier of all kinds (15): the instruction "yield" takes no time on cores without hyper-threads.
+        _call(builder, "llvm.aarch64.isb", ir.VoidType(), ir.IntType(32)(15))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pause(typing_context: Any) -> Any:
-    """Wait a few cycles in a spinning loop; does nothing on CPUs other than x86."""
+    """Wait a few cycles in a spinning loop; does nothing on CPUs other than x86-64 and ARM64."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        if IS_X86:
-            _without_arguments(builder, "llvm.x86.sse2.pause", ir.VoidType())
+        write_pause(builder)
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -79,7 +87,7 @@ def yield_core(typing_context: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if sys.platform != "win32":
-            _without_arguments(builder, "sched_yield", ir.IntType(32))
+            _call(builder, "sched_yield", ir.IntType(32))
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -91,18 +99,26 @@ def sleep_millisecond(typing_context: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if sys.platform != "win32":
-            kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "usleep"), [ir.IntType(32)(1000)])
+            _call(builder, "usleep", ir.IntType(32), ir.IntType(32)(1000))
         return context.get_dummy_value()
 
     return types.void(), codegen
 
 
+def write_ticks(builder: Any) -> Any:
+    """Write the instruction of `ticks` for the CPU at hand, and return its value."""
+    if IS_ARM64:
+        # Its timer: programs may not read the counter of cycles, which LLVM's other function reads there.
+        register = builder.module.add_metadata(["cntvct_el0"])
+        return _call(builder, "llvm.read_volatile_register.i64", _INTEGER, register)
+    return _call(builder, "llvm.readcyclecounter", _INTEGER)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def ticks(typing_context: Any) -> Any:
-    """Return the CPU's cycle counter. Only the ratio of two differences has a meaning."""
+    """Return a counter of the CPU that goes on evenly. Only the ratio of two differences has a meaning."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return _without_arguments(builder, "llvm.readcyclecounter", _INTEGER)
+        return write_ticks(builder)
 
     return types.int64(), codegen

@@ -17,14 +17,14 @@ from engine.native.calls import FAILED, arguments_of, call_address, cells
 from engine.native.instructions import typeof, types
 from engine.native.jit import code_address, has_private_means, kernel
 from engine.native.kinds import kind_of, type_name
-from engine.native.processor import IS_X86
+from engine.native.processor import IS_ARM64, IS_X86
 
 __all__ = ["FAILED", "Closure", "Fixed", "invoke", "runs_closures"]
 
 
 def runs_closures() -> bool:
-    """Return whether closures work here: numba's private parts do, and the CPU's clock can be read (x86-64)."""
-    return has_private_means() and IS_X86
+    """Return whether closures work here: numba's private parts do, and the CPU's clock can be read (x86-64, ARM64)."""
+    return has_private_means() and (IS_X86 or IS_ARM64)
 
 
 class Fixed:

@@ -1,6 +1,5 @@
 """Compiles kernels in a second process while this one compiles others: numba compiles one at a time in a process."""
 
-import os
 import subprocess
 import sys
 import time
@@ -9,6 +8,7 @@ from contextlib import suppress
 
 from engine.native.cache_directory import cache_directory
 from engine.native.frozen import is_frozen
+from engine.support.cores import usable_cores
 
 _LONGEST = 300.0
 """Seconds to wait for the other process; what it has not compiled by then is compiled here."""
@@ -24,7 +24,7 @@ class CompilingBeside:
     def __init__(self, names: Sequence[str], module: str, function: str) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         directory = cache_directory()
-        if is_frozen() or directory is None or (os.cpu_count() or 1) < 2:
+        if is_frozen() or directory is None or usable_cores() < 2:
             return
         self._directory = directory
         if all(map(self._is_compiled, names)):

@@ -12,6 +12,7 @@ from platform import machine
 from engine.native.frozen import LEVELS, is_linked
 
 IS_X86 = machine().lower() in ("x86_64", "amd64")
+IS_ARM64 = machine().lower() in ("aarch64", "arm64")
 BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
 """Instruction sets that multiply bytes and add the products; int8 inference needs one of them."""
 TILES = "amx-bf16"
@@ -75,7 +76,9 @@ def _features() -> frozenset[str]:
         return _features_by_system()
     from llvmlite import binding  # here, because the frozen program may have none
 
-    return frozenset(name for name, is_there in binding.get_host_cpu_features().items() if is_there)
+    found = {name for name, is_there in binding.get_host_cpu_features().items() if is_there}
+    # Every ARM64 processor has it, and LLVM does not know what an Apple has (it returns nothing under macOS).
+    return frozenset(found | {"neon"} if IS_ARM64 else found)
 
 
 def _features_by_system() -> frozenset[str]:

@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from engine.errors import GoError
+from engine.support.cores import usable_cores
 
 # Time for a process that has closed its connection to end, in which its status is known.
 _STATUS_SECONDS = 5.0
@@ -116,14 +117,9 @@ def _outcome(perform: Callable[[Any], Any], task: Any, expected: tuple[type[Exce
         return _Failed(RuntimeError, traceback.format_exc())
 
 
-def usable_processes() -> int:
-    """Return the number of cores that this process may use: the number of workers that keeps the machine busy."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def divide_threads(threads: int, processes: int) -> tuple[int, int]:
     """Return the number of processes and the threads of each; 0 means as many as there are cores."""
-    threads = threads or usable_processes()
+    threads = threads or usable_cores()
     processes = processes or threads
     return processes, max(1, threads // processes)
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import keima
+from engine.apps.bench import katago
 from engine.apps.bench.effort import Effort
 from engine.apps.bench.katago import KataGo, Speed
 from engine.apps.bench.measure import PER_EVALUATOR, measure_board
@@ -178,7 +179,7 @@ def test_katago_searches_the_same_positions(tmp_path: Path) -> None:
 def test_katago_is_asked_for_its_best_number_of_threads_and_then_for_that_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(katago, "usable_cores", lambda: 2)
     rival = KataGo(fake_katago(tmp_path, KATAGO_OUTPUT), searched_positions(9, 9)[:2])
     assert [rival.speed(2.0), rival.speed(2.0)] == [Speed(100.0, 80.0)] * 2
     assert asked(tmp_path, "-t") == ["2,4", "2,4", "2", "2"]
@@ -186,7 +187,7 @@ def test_katago_is_asked_for_its_best_number_of_threads_and_then_for_that_alone(
 
 
 def test_katagos_speed_is_of_all_positions_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(katago, "usable_cores", lambda: 2)
     lines = "numSearchThreads = 2: 1 / 1 positions, visits/s = {} nnEvals/s = {} nnBatches/s = 1 (1 secs)"
     command = fake_katago(tmp_path, lines.format("100.0", "80.0"), lines.format("300.0", "300.0"))
     speed = KataGo(command, searched_positions(9, 9)[:2]).speed(1.0)

@@ -1,6 +1,5 @@
 """Kernels that are not in the cache are compiled in a second process; nothing is started where they are."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a module that another process imports, beside an empty cache of kernels on two cores."""
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr(compiling_beside, "cache_directory", lambda: tmp_path / "cache")
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(compiling_beside, "usable_cores", lambda: 2)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     code = (
         f"def compile_all():\n    open({str(tmp_path / 'compiled')!r}, 'w').close()\n\ndef fail():\n    raise OSError\n"
@@ -48,9 +47,9 @@ def test_nothing_is_started_where_the_kernels_are_cached(folder: Path) -> None:
 
 
 def test_nothing_is_started_on_one_core_and_without_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(compiling_beside, "usable_cores", lambda: 1)
     CompilingBeside(NAMES, "module_beside", "compile_all").wait()
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(compiling_beside, "usable_cores", lambda: 2)
     monkeypatch.setattr(compiling_beside, "cache_directory", lambda: None)
     CompilingBeside(NAMES, "module_beside", "compile_all").wait()
     assert not (folder / "compiled").exists()

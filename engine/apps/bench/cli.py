@@ -1,6 +1,5 @@
 """The command line of `keima bench`."""
 
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +12,7 @@ from engine.settings.command import Command, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused
 from engine.support.command_line import joined, startable
+from engine.support.cores import usable_cores
 from engine.support.installation import this_program
 from engine.support.stopping import interrupting
 from weights.shipped import NO_NETWORK, network_named
@@ -80,7 +80,7 @@ def _speeds(options: dict[str, Any]) -> int:
     net, backend, precision, profile, threads, katago = (options.pop(name) for name in _EVALUATING)
     if katago and net in (None, NO_NETWORK):
         raise click.UsageError("--katago needs the --net that both evaluate")
-    file, count = network_named(net), threads or os.cpu_count() or 1
+    file, count = network_named(net), threads or usable_cores()
     factories: dict[tuple[str, str], Callable[[], Evaluator]] = {
         ("uniform", NO_PRECISION): UniformEvaluator,
         ("rollout", NO_PRECISION): partial(open_rollouts, count),
@@ -117,7 +117,7 @@ def _choose(options: dict[str, Any]) -> int:
     net, sizes = network_named(options["net"]), options["sizes"] or ((19, 19),)
     if net is None or len(sizes) > 1:
         raise click.UsageError("--choose measures one network on one --size")
-    return cli_choose(net, sizes[0], options["threads"] or os.cpu_count() or 1, as_json=options["as_json"])
+    return cli_choose(net, sizes[0], options["threads"] or usable_cores(), as_json=options["as_json"])
 
 
 def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
@@ -129,7 +129,7 @@ def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
     unknown = [name for name in names if name not in SHAPES]
     if unknown:
         raise click.UsageError(f"unknown shape {unknown[0]}, expected {' or '.join(SHAPES)}")
-    threads, sizes = options["threads"] or os.cpu_count() or 1, options["sizes"] or ((9, 9), (19, 19))
+    threads, sizes = options["threads"] or usable_cores(), options["sizes"] or ((9, 9), (19, 19))
     asked = Asked(names or tuple(SHAPES), sizes, options["backend"], options["precision"], threads)
     with interrupting():
         effort = Effort(options["runs"], options["seconds"])

@@ -1,6 +1,5 @@
 """Measures KataGo's speed on the same network and positions, with its own benchmark."""
 
-import os
 import re
 import subprocess
 import tempfile
@@ -12,6 +11,7 @@ from engine.errors import GoError
 from engine.records.sgf_writer import write_game
 from engine.search.bench_positions import Searched
 from engine.support.command_line import joined, startable
+from engine.support.cores import usable_cores
 
 _FIRST_VISITS = 150
 """Visits of each position in the first run, whose speed determines the visits of the next ones."""
@@ -34,7 +34,7 @@ class KataGo:
 
     def __init__(self, command: str, positions: Sequence[Searched]) -> None:
         self._command, self._positions = command, positions
-        cores = os.cpu_count() or 1
+        cores = usable_cores()
         self._threads, self._visits = [cores, 2 * cores], _FIRST_VISITS
 
     def speed(self, seconds: float) -> Speed:

@@ -64,10 +64,10 @@ def _machine() -> dict[str, Any]:
     """Return the system, the processor, and the memory in MiB, None where the system does not tell it."""
     from engine.evaluators.backends import has_gpu
     from engine.native.machine import machine, processor_name
+    from engine.support.cores import usable_cores
 
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     names = {"system": platform.platform(), "processor": processor_name(), "architecture": platform.machine()}
-    return {**machine(), **names, "usable_cores": usable, "memory_mib": _memory_mib(), "gpu": has_gpu()}
+    return {**machine(), **names, "usable_cores": usable_cores(), "memory_mib": _memory_mib(), "gpu": has_gpu()}
 
 
 def _memory_mib() -> int | None:

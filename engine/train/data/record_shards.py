@@ -8,8 +8,8 @@ from time import monotonic
 import click
 
 from engine.errors import GoError
+from engine.support.cores import usable_cores
 from engine.support.progress import ProgressBar
-from engine.support.worker_processes import usable_processes
 from engine.train.data.held_out import HELD_OUT
 from engine.train.data.records import RecordOptions, Tally, iterate_sources, read_samples
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
@@ -72,7 +72,7 @@ def make_shards(
 ) -> None:
     """Read records, write shards, show progress on stderr and statistics on stdout. Raises GoError."""
     options = RecordOptions(encoder, per_game, seed, held_out)
-    workers = usable_processes() if processes is None else processes
+    workers = usable_cores() if processes is None else processes
     provenance = {"records": " ".join(path.name for path in records), "seed": str(seed)}
     shards = Shards(out, shard, provenance | ({HELD_OUT: "yes"} if held_out else {}))
     tally = Tally()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.support.worker_processes import usable_processes
+from engine.support.cores import usable_cores
 from engine.train.data.batches import Batch, Priorities, State
 from engine.train.data.mixed_records import mixed_records
 from engine.train.data.records import (
@@ -72,7 +72,7 @@ class RecordSource:
     ) -> None:
         self._sources, self._batch_size, self._seed = sources, batch_size, list(seed)
         self._options, self._block, self._shares = options, block, shares
-        self._processes = usable_processes() if processes is None else processes
+        self._processes = usable_cores() if processes is None else processes
         self._tally = Tally() if tally is None else tally
         self._place = _Place()
         self._batches: Iterator[tuple[Samples, _Place]] | None = None

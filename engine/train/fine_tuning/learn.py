@@ -18,11 +18,11 @@ from engine.errors import GoError
 from engine.evaluators.factory import Computing, open_network
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
+from engine.support.cores import usable_cores
 from engine.support.files import read_object, write_atomically
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.run_folder import SETTINGS_FILE, keep_settings
-from engine.support.worker_processes import usable_processes
 from engine.train.data.accuracy import Accuracy, Figures, Predictor, accuracy_of
 from engine.train.data.batches import WindowSource
 from engine.train.data.record_shards import Shards
@@ -134,7 +134,7 @@ def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], bar: Pro
     tally = Tally()
     shards = Shards(folder, _SHARD, {"made by": "keima learn"})
     options = RecordOptions(spec.encoder, held_out=None)
-    processes = usable_processes() if len(games) > 200 else 0
+    processes = usable_cores() if len(games) > 200 else 0
     for samples in read_samples(iter(games), options, processes=processes, tally=tally):
         shards.add(samples)
         bar.update(f"reading games, {tally.positions} positions", tally.games, len(games))

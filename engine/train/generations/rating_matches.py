@@ -4,7 +4,6 @@ Networks and the playout player play in this process. GNU Go plays over GTP in `
 and can resume a match.
 """
 
-import os
 import shlex
 import shutil
 import time
@@ -20,6 +19,7 @@ from engine.match.store import GameRecord
 from engine.match.tournament import run_match
 from engine.search.params import SearchParams
 from engine.support.command_line import joined
+from engine.support.cores import usable_cores
 from engine.support.installation import this_program
 from engine.support.worker_processes import divide_threads
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
@@ -92,7 +92,7 @@ class RatingMatches:
             return self.evaluator(generation)
         from engine.evaluators.rollout import RolloutEvaluator
 
-        return closing(RolloutEvaluator(self.config.evaluator.threads or os.cpu_count() or 1))
+        return closing(RolloutEvaluator(self.config.evaluator.threads or usable_cores()))
 
     def _gnugo_missing(self, size: int) -> str:
         """Return the reason why GNU Go cannot play, "" if it can."""
