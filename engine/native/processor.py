@@ -1,7 +1,7 @@
 """The instruction sets of the processor, and those that kernels are compiled for.
 
-On x86-64 with AVX2, kernels are compiled for the level x86-64-v3 and not for the processor at hand, so that one set of
-compiled kernels in the binary serves every recent computer.
+On x86-64 with AVX2, kernels are compiled for the level x86-64-v3, on ARM64 for what all such processors have, and not for
+the processor at hand, so that one set of compiled kernels in the binary serves every recent computer.
 """
 
 import os
@@ -50,13 +50,16 @@ _V3_FEATURES = (
 
 
 def choose_processor() -> None:
-    """Set numba's target to x86-64-v3 if this machine supports it, unless the user chose one.
+    """Set numba's target to what recent machines have, if this one has it, too, unless the user chose one.
 
     Must be called before numba is imported.
     """
-    if not is_linked() and "NUMBA_CPU_NAME" not in os.environ and has_level(LEVELS[0]):
-        os.environ["NUMBA_CPU_NAME"] = LEVELS[0]
-        os.environ["NUMBA_CPU_FEATURES"] = _V3_FEATURES
+    if is_linked() or "NUMBA_CPU_NAME" in os.environ:
+        return
+    if IS_ARM64:
+        os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = "generic", "+neon"
+    elif has_level(LEVELS[0]):
+        os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = LEVELS[0], _V3_FEATURES
 
 
 def instruction_sets() -> list[str]:
