@@ -1,8 +1,10 @@
 """Networks with the statistics of one board size, beside that of all: net.sizes/9x9.safetensors for net.safetensors."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 from engine.nets.spec import NetSpec
 from weights import native
@@ -39,6 +41,22 @@ def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:
             if spec.name == _name(name, size):
                 found[size] = spec
     return found
+
+
+def packed(file: Path) -> bytes:
+    """Return a network's file and those that belong to it, to be sent to another machine. Raises OSError."""
+    content = io.BytesIO()
+    with ZipFile(content, "w") as archive:
+        for path in (file, *folder_of(file).glob(f"*x*{native.SUFFIX}")):
+            archive.write(path, path.relative_to(file.parent))
+    return content.getvalue()
+
+
+def unpacked(content: bytes, folder: Path) -> Path:
+    """Write the files of `packed` into a folder, and return the network's."""
+    with ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(folder)
+        return folder / archive.namelist()[0]
 
 
 def _name(name: str, size: Size) -> str:

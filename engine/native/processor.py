@@ -1,7 +1,7 @@
 """The instruction sets of the processor, and those that kernels are compiled for.
 
-On x86-64 with AVX2, kernels are compiled for the level x86-64-v3, on ARM64 for what all such processors have, and not for
-the processor at hand, so that one set of compiled kernels in the binary serves every recent computer.
+Kernels are compiled for the level x86-64-v3 on x86-64 with AVX2, and for what all processors have on ARM64, not for the
+processor at hand, so that one set of compiled kernels in the binary serves every recent computer.
 """
 
 import os

@@ -17,7 +17,7 @@ from tests.evaluators.test_programs import SPEC, needs_closures, needs_lanes, ru
 from tests.nets.examples import stirred
 from tests.positions import batch_of, random_game
 from weights import native
-from weights.sized import folder_of, read_sized, write_sized
+from weights.sized import folder_of, packed, read_sized, unpacked, write_sized
 
 OF_ALL = SPEC
 OF_SEVEN, OF_OBLONG = (stirred(OF_ALL, np.random.default_rng(seed)) for seed in (1, 2))
@@ -75,6 +75,18 @@ def test_a_file_brings_the_networks_that_belong_to_it(tmp_path: Path) -> None:
     _check(network.evaluator)
     network.evaluator.close()
     assert network.facts.board_sizes == OF_ALL.board_sizes
+
+
+def test_a_network_is_sent_with_those_that_belong_to_it(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    native.write(OF_ALL, here / "net.safetensors")
+    assert read_sized(unpacked(packed(here / "net.safetensors"), there), OF_ALL.name) == {}
+    write_sized(here / "net.safetensors", OF_ALL.name, SIZED)
+    file = unpacked(packed(here / "net.safetensors"), there)
+    network = open_network(file, COMPUTING)
+    _check(network.evaluator)
+    network.evaluator.close()
 
 
 def test_networks_of_a_file_that_was_replaced_are_left_out(tmp_path: Path) -> None:

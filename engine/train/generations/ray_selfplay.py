@@ -24,6 +24,7 @@ from engine.train.games.switching_evaluator import SwitchingEvaluator
 from engine.train.generations.rating import player_of
 from engine.train.generations.zero_config import EvaluatorSettings
 from weights.registry import load
+from weights.sized import unpacked
 
 _RECORD, _GAMES, _GENERATION = "record", "games", "generation"
 _ROUND = re.compile(r"RO\[(\d+)\]")
@@ -66,11 +67,10 @@ class SelfplayPlaying:
         self._read = 0
 
     def set_network(self, network: bytes, generation: int) -> None:
-        """Use this network file from now on, also in running games."""
+        """Use this network from now on, also in running games. network: of `weights.sized.packed`."""
         with TemporaryDirectory(prefix="keima-network-") as folder:
-            path = Path(folder) / f"gen-{generation:04d}{SUFFIX}"
-            path.write_bytes(network)
-            new = make_evaluator(load(path), self._computing)
+            file = unpacked(network, Path(folder))
+            new = make_evaluator(load(file), self._computing, file)
         self._provenance["network"] = player_of(generation)
         if self._evaluator is None:
             self._evaluator = SwitchingEvaluator(new)

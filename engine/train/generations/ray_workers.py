@@ -43,7 +43,7 @@ class WorkerPlayer(Protocol):
     """Plays games in a worker. All but `play` may be called at any time, also while it runs in another thread."""
 
     def set_network(self, network: bytes, generation: int) -> None:
-        """Use this network file from now on."""
+        """Use this network from now on."""
 
     def play(self, folder: Path, stop: threading.Event) -> None:
         """Play until `stop` is set, and store finished games in a folder."""

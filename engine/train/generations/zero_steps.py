@@ -46,7 +46,7 @@ from engine.train.generations.zero_config import ZeroConfig
 from engine.train.generations.zero_state import State, read_steps
 from weights import native
 from weights.registry import load
-from weights.sized import read_sized, write_sized
+from weights.sized import packed, read_sized, write_sized
 
 Show = Callable[[str], None]
 """Shows the current activity as a line of text."""
@@ -154,7 +154,7 @@ class LocalSteps:
     def _collect(self, ray_workers: RayWorkers, state: State, games: int, seed: int) -> Figures:
         """Let the workers of a cluster play with the best network, and collect games until there are enough."""
         settings = self._config.selfplay
-        ray_workers.publish(self.network(state.best).read_bytes(), state.best)
+        ray_workers.publish(packed(self.network(state.best)), state.best)
         folder = self._games(state.generation)
         intake = Intake(self._folder / "spool", folder, decisive_settings(settings, seed), settings.shard_samples)
         begun, oldest = intake.games, state.best - self._config.cluster.max_age

@@ -10,16 +10,21 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.errors import GoError
+from engine.evaluators.factory import Computing, make_evaluator
+from engine.evaluators.network import NetworkEvaluator
 from engine.nets.random import random_spec
+from engine.nets.spec import NetSpec
 from engine.support.files import whole_lines
 from engine.train.data.samples import read_shard, shard_info, write_shard
 from engine.train.games.selfplay import decisive_settings
 from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.generations import ray_selfplay
 from engine.train.generations.ray_selfplay import Intake, MakeSelfplay, SelfplayPlaying
 from engine.train.generations.zero_config import EvaluatorSettings
 from engine.train.generations.zero_state import read_steps
 from tests.train.generations.zero_runs import PATIENCE, start
 from weights import native
+from weights.sized import packed, read_sized, write_sized
 
 SETTINGS = SelfplaySettings(
     sizes=(5,), games_at_once=4, full_visits=4, quick_visits=2, full_share=0.5, komi=0.5, shard_samples=64
@@ -32,7 +37,7 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     """Let a worker's play go on until it has finished some games, changing networks on the way; return them."""
     folder = tmp_path_factory.mktemp("worker")
     native.write(random_spec(1, 8, ENCODERS["katago-v7"], 1), folder / "net")
-    network = (folder / "net").read_bytes()
+    network = packed(folder / "net")
     playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
     playing.set_network(network, 0)
     stop = threading.Event()
@@ -112,10 +117,26 @@ def test_games_come_in_by_their_arrival_and_old_ones_are_left_out(tmp_path: Path
     assert list((tmp_path / "spool").iterdir()) == []
 
 
+def test_a_worker_computes_each_size_with_its_own_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, sizes = random_spec(1, 8, ENCODERS["katago-v7"], 1), set[tuple[int, int]]()
+    native.write(spec, tmp_path / "net")
+    write_sized(tmp_path / "net", spec.name, {(5, 5): spec, (7, 5): spec})
+
+    def note_sizes(spec: NetSpec, computing: Computing, file: Path | None = None) -> NetworkEvaluator:
+        assert file is not None
+        sizes.update(read_sized(file, spec.name))
+        return make_evaluator(spec, computing, file)
+
+    monkeypatch.setattr(ray_selfplay, "make_evaluator", note_sizes)
+    playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
+    playing.set_network(packed(tmp_path / "net"), 0)
+    assert sizes == {(5, 5), (7, 5)}
+
+
 def test_a_paused_worker_stops_and_goes_on(tmp_path: Path) -> None:
     native.write(random_spec(1, 8, ENCODERS["katago-v7"], 1), tmp_path / "net")
     playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
-    playing.set_network((tmp_path / "net").read_bytes(), 0)
+    playing.set_network(packed(tmp_path / "net"), 0)
     stop = threading.Event()
     thread = threading.Thread(target=playing.play, args=(tmp_path, stop))
     thread.start()
