@@ -24,8 +24,7 @@ from engine.evaluators.network import NetworkEvaluator, Precision, Slot, slot_me
 from engine.evaluators.postprocess import write_evaluation
 from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
-from engine.nets.kernels.code import lanes_here, rounds_here
-from engine.nets.kernels.integer_rows import multiplies_integers
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
@@ -56,7 +55,9 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
     by_blocks = is_transformer(spec)
     if rounds_here() if by_blocks else rounds_convolutions(spec) and tiles_here():
         return ("fp32", "bf16", "int8") if multiplies_bytes() and not by_blocks else ("fp32", "bf16")
-    return ("fp32", "int16") if multiplies_integers() else ("fp32",)
+    # AVX-512 without its products of bf16 computes transformers in fp32.
+    kinds = (INTEGERS,) if by_blocks else (INTEGERS, LONG_INTEGERS)
+    return ("fp32", "int16") if integers_here() in kinds else ("fp32",)
 
 
 def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:

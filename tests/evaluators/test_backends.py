@@ -9,7 +9,7 @@ from engine.evaluators import backends
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import processor
-from engine.nets.kernels import integer_rows
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -36,7 +36,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
         for module, name, value in (
             (kernels, "lanes_here", lanes),
-            (integer_rows, "lanes_here", lanes),
+            (kernels, "integers_here", INTEGERS if lanes == 8 else LONG_INTEGERS if instructions == VNNI else 0),
             (kernels, "tiles_here", tiles),
             (kernels, "multiplies_bytes", byte_tiles),
         ):

@@ -12,7 +12,6 @@ from engine.evaluation.positions import PositionBatch
 from engine.evaluators import memory
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
-from engine.nets.kernels.integer_rows import multiplies_integers
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
@@ -24,7 +23,7 @@ from tests.waiting import wait_until
 pytestmark = needs_lanes
 
 SPEC = EXAMPLES["pooling mish"]
-needs_fast_integers = pytest.mark.skipif(not multiplies_integers(), reason="the CPU has no AVX2, or AVX-512")
+needs_fast_integers = pytest.mark.skipif("int16" not in precisions(SPEC), reason="the CPU has AMX, or no VNNI")
 PRECISIONS = [
     "fp32",
     pytest.param("bf16", marks=needs_tiles),

@@ -26,9 +26,11 @@ ROUNDED = 32
 """Numbers in a vector of pairs of bf16, which AVX-512 multiplies."""
 INTEGERS = -16
 """Stands for vectors of 16 int16, which AVX2 multiplies in pairs; negative, because 16 stands for floats."""
+LONG_INTEGERS = -64
+"""Stands for vectors of 32 int16, whose pairs AVX-512 VNNI multiplies and adds to sums by one instruction."""
 TILED = -32
 """Stands for the same pairs of bf16, multiplied by AMX; see `engine.nets.kernels.tiled_rows`."""
-_FLOATS = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8, TILED: 16}
+_FLOATS = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8, LONG_INTEGERS: 16, TILED: 16}
 """Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16 or of int16."""
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
 """Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels.
@@ -37,7 +39,7 @@ On ARM64 a vector of 8 floats is two registers of NEON: it has 32 of half the si
 """
 FEATURES_OF_PRODUCTS = _FEATURES | ({ROUNDED: "+avx512f,+avx512bw,+avx512dq,+avx512bf16"} if IS_X86 else {})
 """The same for functions on operands of matrix products, which may be bf16."""
-FEATURES_OF_INTEGERS = {INTEGERS: _FEATURES[8]} if IS_X86 else {}
+FEATURES_OF_INTEGERS = {INTEGERS: _FEATURES[8], LONG_INTEGERS: "+avx512f,+avx512bw,+avx512vnni"} if IS_X86 else {}
 """The same for functions on operands that are int16."""
 _CURRENT_ROUNDING, _DOWN = 4, 1
 """For instructions of AVX-512: how results are rounded, and that a number is taken apart at the integer below it."""
@@ -77,19 +79,29 @@ def rounds_here() -> bool:
     return lanes_here() == _FLOATS[ROUNDED] and "avx512bf16" in instruction_sets()
 
 
+def integers_here() -> int:
+    """Return the longest vectors of int16 that this CPU multiplies fast, INTEGERS or LONG_INTEGERS; 0 if none."""
+    if not IS_X86 or not lanes_here():
+        return 0
+    if lanes_here() == _FLOATS[INTEGERS]:
+        return INTEGERS
+    return LONG_INTEGERS if "avx512vnni" in instruction_sets() else 0
+
+
 class Code:
     """Writes instructions on vectors of `lanes` floats at the current position of `builder`.
 
     numbers: numbers in a vector of operands of a matrix product, a key of `FEATURES_OF_PRODUCTS`. If it is ROUNDED, the
     operands are pairs of bf16, each in the place of a float, and functions are computed to their precision only. If it
-    is INTEGERS, they are pairs of int16, and the products are int32.
+    is INTEGERS or LONG_INTEGERS, they are pairs of int16, and the products are int32.
     """
 
     def __init__(self, builder: Any, numbers: int) -> None:
         self.builder, self.lanes, self.rounded = builder, _FLOATS[numbers], numbers in (ROUNDED, TILED)
-        self.are_integers = numbers == INTEGERS
+        self.are_integers = numbers in (INTEGERS, LONG_INTEGERS)
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)
+        self._every = ir.Constant(ir.IntType(self.lanes), -1)
 
     def number(self, value: float) -> Value:
         """Return a vector with the same constant in all lanes."""
@@ -133,6 +145,10 @@ class Code:
 
     def multiply(self, left: Value, right: Value, added: Value) -> Value:
         """Return left * right + added for vectors of operands: of pairs, the products of both numbers of each pair."""
+        if self.are_integers and self.lanes == _FLOATS[LONG_INTEGERS]:
+            added, left, right = (self.builder.bitcast(each, self._integers) for each in (added, left, right))
+            sums = self.call("llvm.x86.avx512.vpdpwssd.512", self._integers, added, left, right)
+            return self.builder.bitcast(sums, self._type)
         if self.are_integers:
             pairs = ir.VectorType(ir.IntType(16), 2 * self.lanes)
             left, right = (self.builder.bitcast(each, pairs) for each in (left, right))
@@ -157,13 +173,19 @@ class Code:
 
     def whole_numbers(self, vector: Value) -> Value:
         """Return a vector of float32 rounded to int32, ties to even."""
+        if self.lanes == _FLOATS[LONG_INTEGERS]:
+            given = ir.Constant(self._integers, None), self._every, ir.IntType(32)(_CURRENT_ROUNDING)
+            return self.call("llvm.x86.avx512.mask.cvtps2dq.512", self._integers, vector, *given)
         return self.call("llvm.x86.avx.cvt.ps2dq.256", self._integers, vector)
 
     def store_integers(self, vector: Value, pointer: Value) -> None:
-        """Write 8 float32, rounded to int16 and cut off at its ends, to a pointer."""
-        whole = self.whole_numbers(vector)
-        halves = [self.shuffle(whole, whole, range(start, start + 4)) for start in (0, 4)]
-        narrow = self.call("llvm.x86.sse2.packssdw.128", ir.VectorType(ir.IntType(16), 8), *halves)
+        """Write a vector of float32, rounded to int16 and cut off at its ends, to a pointer."""
+        whole, kind = self.whole_numbers(vector), ir.VectorType(ir.IntType(16), self.lanes)
+        if self.lanes == _FLOATS[LONG_INTEGERS]:
+            narrow = self.call("llvm.x86.avx512.mask.pmovs.dw.512", kind, whole, ir.Constant(kind, None), self._every)
+        else:
+            halves = [self.shuffle(whole, whole, range(start, start + 4)) for start in (0, 4)]
+            narrow = self.call("llvm.x86.sse2.packssdw.128", kind, *halves)
         stored = self.builder.store(narrow, self.builder.bitcast(pointer, narrow.type.as_pointer()))
         stored.align = FLOAT_BYTES
 
@@ -314,8 +336,8 @@ class Code:
 
     def _power_rounded(self, x: Value) -> Value:
         """Return 2^x by two instructions of AVX-512: x minus the integer below it, and a number times its power."""
-        every, whole_part = ir.Constant(ir.IntType(self.lanes), -1), ir.IntType(32)
-        given = (self.number(0.0), every, whole_part(_CURRENT_ROUNDING))
+        whole_part = ir.IntType(32)
+        given = (self.number(0.0), self._every, whole_part(_CURRENT_ROUNDING))
         r = self.call("llvm.x86.avx512.mask.reduce.ps.512", self._type, x, whole_part(_DOWN), *given)
         result = self._polynomial_of(r, _polynomial(3, 0.0))
         return self.call("llvm.x86.avx512.mask.scalef.ps.512", self._type, result, x, *given)
@@ -338,9 +360,8 @@ class Code:
         """Return left / right; with operands in bf16 with a relative error of 2^-14."""
         if not self.rounded:
             return self.builder.fdiv(left, right)
-        every = ir.Constant(ir.IntType(self.lanes), -1)
         zero = self.number(0.0)
-        inverse = self.call("llvm.x86.avx512.rcp14.ps.512", self._type, right, zero, every)
+        inverse = self.call("llvm.x86.avx512.rcp14.ps.512", self._type, right, zero, self._every)
         return self.builder.fmul(left, inverse)
 
     def activate(self, x: Value, kind: Activation) -> Value:
@@ -398,7 +419,9 @@ def _function(module: Any, operands: Sequence[Value], numbers: int, features: st
     function.linkage = "internal"
     if features:
         compile_for(function, features)
-    if numbers == INTEGERS:  # Inlined into a kernel for older processors, its instructions could not be selected.
+    if (
+        numbers in FEATURES_OF_INTEGERS
+    ):  # Inlined into a kernel for older processors, its instructions could not be selected.
         function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     write(Code(builder, numbers), *function.args)

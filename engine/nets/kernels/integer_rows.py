@@ -23,30 +23,27 @@ from engine.nets.kernels.code import (
     InMemory,
     InWeights,
     Value,
-    lanes_here,
     vector_intrinsic,
 )
-from engine.nets.kernels.vectors import in_blocks
+from engine.nets.kernels.vectors import ROWS, in_blocks
 
-LANES = 8
-"""Floats in a vector."""
-PANEL = 2
-"""Most vectors in a row of a product: 6 x 2 sums, 2 vectors of the right side, one of the left side and one of products
-fill AVX2's 16 registers."""
+PANELS = {8: 2, 16: 6}
+"""Most vectors in a row of a product, by lanes.
+
+6 x 2 sums, 2 vectors of the right side, one of the left side and one of products fill AVX2's 16 registers, 4 x 6 sums
+and their operands AVX-512's 32.
+"""
 LARGEST = 2**13 - 1
 """Largest number on the left side of a product with weights, in a query and in a key."""
 LARGEST_SHARE = 2**15 - 1
 """The integer for a softmax of 1, and the largest value. A row of shares adds up to about this."""
 LARGEST_SUM = 2**31 - 1
-_ROWS = dict.fromkeys(range(1, PANEL + 1), (6, 3, 1))
-"""Numbers of rows that are multiplied at the same time, by vectors in a row, the preferred one first."""
+_ROWS = {8: dict.fromkeys(range(1, PANELS[8] + 1), (6, 3, 1)), 16: ROWS[16]}
+"""Numbers of rows that are multiplied at the same time, by lanes and vectors in a row, the preferred one first."""
+_OF_TRANSFORMERS = {INTEGERS: FEATURES_OF_INTEGERS[INTEGERS]} if FEATURES_OF_INTEGERS else {}
+"""Transformers are not computed in longer vectors of int16: what has VNNI mostly multiplies bf16, too."""
 _SMALLEST = 1e-30
 """Rows and columns of smaller numbers become zeros."""
-
-
-def multiplies_integers() -> bool:
-    """Return whether products of int16 are the fastest of this CPU: they are with AVX2 alone."""
-    return INTEGERS in FEATURES_OF_INTEGERS and lanes_here() == LANES
 
 
 def largest_of_keys(width: int) -> int:
@@ -58,7 +55,7 @@ class IntegerProduct(NamedTuple):
     """out[r, c] = (left[r] . right[:, c]) * row_factors[r] * column_factors[c]; if `adds` is 1, added to out[r, c].
 
     Row r of left begins at r * left_stride and has k pairs of int16, each in the place of a float; right is
-    [k, panel * lanes] pairs with panel from 1 to PANEL; row r of out begins at r * out_stride.
+    [k, panel * lanes] pairs with panel from 1 to PANELS[lanes]; row r of out begins at r * out_stride.
     """
 
     panel: int
@@ -76,7 +73,7 @@ class IntegerProduct(NamedTuple):
 
 def _multiply_integers(code: Code, product: IntegerProduct) -> None:
     """Write the instructions of an `IntegerProduct`."""
-    in_blocks(code, product, _ROWS, partial(_multiply, code, product))
+    in_blocks(code, product, _ROWS[code.lanes], partial(_multiply, code, product))
 
 
 def _multiply(code: Code, product: IntegerProduct, row: Value, count: int, vectors: int) -> None:
@@ -108,9 +105,9 @@ def _multiply(code: Code, product: IntegerProduct, row: Value, count: int, vecto
 
 
 def _add_products(code: Code, left: Value, right: Sequence[Value], sums: Sequence[Value]) -> Sequence[Value]:
-    """Return the sums plus the products of the pairs in `left` and in each of one or two vectors."""
-    if len(right) == 1:
-        return [code.multiply(left, right[0], sums[0])]
+    """Return the sums plus the products of the pairs in `left` and in each of some vectors."""
+    if len(right) == 1 or code.lanes == 16:
+        return [code.multiply(left, each, total) for each, total in zip(right, sums, strict=True)]
     # LLVM would write each addition behind its product. A Zen 3 deals out instructions to its units in turn, and only
     # two of the four multiply: a product takes 0.69 cycles then, and 0.62 in this order.
     text = "vpmaddwd $4, $3, $2\nvpmaddwd $5, $3, $3\nvpaddd $2, $0, $0\nvpaddd $3, $1, $1"
@@ -248,5 +245,5 @@ def _floats(code: Code, numbers: Value) -> Value:
 
 multiply_integers = vector_intrinsic(_multiply_integers, FEATURES_OF_INTEGERS)
 round_rows = vector_intrinsic(_round_rows, FEATURES_OF_INTEGERS)
-round_shares = vector_intrinsic(_round_shares, FEATURES_OF_INTEGERS)
-pack_integer_values = vector_intrinsic(_pack_integer_values, FEATURES_OF_INTEGERS)
+round_shares = vector_intrinsic(_round_shares, _OF_TRANSFORMERS)
+pack_integer_values = vector_intrinsic(_pack_integer_values, _OF_TRANSFORMERS)

@@ -7,7 +7,7 @@ Indices, strides and lengths are in floats.
 from typing import NamedTuple
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, TILED
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, TILED
 from engine.nets.kernels.integer_rows import IntegerProduct, multiply_integers
 from engine.nets.kernels.tiled_rows import TiledProduct, multiply_tiles
 from engine.nets.kernels.vectors import Product, multiply_rows
@@ -53,7 +53,7 @@ def multiply_operands(
 
     numbers: operands in a vector, see `code.Code`.
     """
-    if numbers == INTEGERS:
+    if numbers in (INTEGERS, LONG_INTEGERS):
         of_integers = IntegerProduct(
             panel=out.vectors,
             left=rows.first,
@@ -67,7 +67,7 @@ def multiply_operands(
             out_stride=out.stride,
             adds=adds,
         )
-        multiply_integers(INTEGERS, memory, weights, of_integers)
+        multiply_integers(numbers, memory, weights, of_integers)
         return
     if numbers == TILED:
         of_tiles = TiledProduct(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.nets.kernels.byte_rounding import ByteRounding, Site
 from engine.nets.kernels.code import ACTIVATIONS, TILED
-from engine.nets.kernels.integer_rows import PANEL
+from engine.nets.kernels.integer_rows import PANELS
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
 from engine.nets.kernels.packing import in_integers, in_panels, in_rows, in_two_parts, panels_of
 from engine.nets.kernels.plan import (
@@ -394,7 +394,7 @@ class Steps:
         channels, widest = int(step["channels"]), None
         by_part = bool(step["kind"] in (CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS))
         if step["kind"] == CONVOLVE_BY_INTEGERS:
-            widest, found = PANEL, [in_integers(each, LARGEST) for each in matrix]
+            widest, found = PANELS[self._lanes], [in_integers(each, LARGEST) for each in matrix]
             matrix, steps = np.stack([each.numbers for each in found]), np.stack([each.steps for each in found])
             step["inner"] = matrix.shape[1]
             step["steps"] = self._weights.keep(np.pad(steps, ((0, 0), (0, channels - steps.shape[1]))))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from engine.nets.folding import after_norm, times
 from engine.nets.kernels.attention import QUERIES
 from engine.nets.kernels.code import ACTIVATIONS, INTEGERS, ROUNDED, TILED
-from engine.nets.kernels.integer_rows import LARGEST, PANEL, largest_of_keys
+from engine.nets.kernels.integer_rows import LARGEST, PANELS, largest_of_keys
 from engine.nets.kernels.memory import Weights, whole
 from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
@@ -29,7 +29,7 @@ class TransformerSteps:
         self.numbers, self.floats = numbers, 0
         self._width, self._area, self._lanes, self._weights = width, width * height, lanes, weights
         self._tables: dict[bytes, int] = {}
-        self._widest = PANEL if numbers == INTEGERS else WIDEST_PANEL[lanes]
+        self._widest = (PANELS if numbers == INTEGERS else WIDEST_PANEL)[lanes]
         self._unit = DEPTH if numbers == TILED else lanes
         self._chunk = TILED_CHUNK if numbers == TILED else CHUNK
 

@@ -13,7 +13,7 @@ from engine.native.jit import kernel
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.integer_rows import (
     LARGEST,
-    PANEL,
+    PANELS,
     IntegerRows,
     round_rows,
 )
@@ -41,7 +41,7 @@ INTEGER_CHUNK = 24
 """The same for rows of int16: whole blocks of rows, whose numbers in float32 and int16 are in the nearest cache."""
 ROWS_TOGETHER = 400
 """Rows of a feed forward block from which on positions are computed one by one: more would not fit in the cache."""
-_LONG, _SHORT = WIDEST_PANEL[16], WIDEST_PANEL[8]
+_LONG, _SHORT, _OF_INTEGERS = WIDEST_PANEL[16], WIDEST_PANEL[8], PANELS[8]
 
 Matrix: TypeAlias = Any
 """A record of MATRIX; NumPy has no type for its fields."""
@@ -99,7 +99,7 @@ def use_tiles(layout: Layout, memory: Array, begins: int) -> None:
 @kernel
 def panels_of(layout: Layout, vectors: int) -> int:
     """Return the number of panels of a row, as `packing.panels_of` does."""
-    widest = PANEL if layout.numbers == INTEGERS else _LONG if layout.lanes == 16 else _SHORT
+    widest = _OF_INTEGERS if layout.numbers == INTEGERS else _LONG if layout.lanes == 16 else _SHORT
     return (vectors + widest - 1) // widest
 
 

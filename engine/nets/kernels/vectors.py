@@ -23,7 +23,7 @@ from engine.nets.kernels.winograd import OUTPUTS, TILES, matrices
 
 WIDEST_PANEL = {8: 3, 16: 6}
 """Most vectors in a row of a matrix product whose sums are in registers, by lanes."""
-_ROWS = {
+ROWS = {
     8: {1: (8, 4, 1), 2: (6, 2, 1), 3: (4, 2, 1)},
     16: {1: (12, 4, 1), 2: (12, 4, 1), 3: (8, 4, 1), 4: (6, 2, 1), 5: (4, 2, 1), 6: (4, 2, 1)},
 }
@@ -79,7 +79,7 @@ def in_blocks(
 
 def _multiply_rows(code: Code, product: Product) -> None:
     """Write the instructions of a `Product`."""
-    in_blocks(code, product, _ROWS[code.lanes], partial(_multiply, code, product))
+    in_blocks(code, product, ROWS[code.lanes], partial(_multiply, code, product))
 
 
 def _multiply(code: Code, product: Product, row: Value, count: int, vectors: int) -> None:

@@ -3,14 +3,19 @@
 import pytest
 
 from engine.native.processor import IS_X86
-from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED, lanes_here, rounds_here
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.kernels.vectors import WIDEST_PANEL
 
 LANES = [lanes for lanes in WIDEST_PANEL if lanes <= lanes_here()]
 NUMBERS = [*LANES, *([ROUNDED] if rounds_here() else [])]
 """Operands in a vector, see `engine.nets.kernels.code.Code`."""
-OF_TRANSFORMERS = [*NUMBERS, *([INTEGERS] if IS_X86 and LANES else []), *([TILED] if tiles_here() else [])]
+OF_INTEGERS = [
+    *([INTEGERS] if IS_X86 and LANES else []),
+    *([LONG_INTEGERS] if integers_here() == LONG_INTEGERS else []),
+]
+"""The same where they are int16."""
+OF_TRANSFORMERS = [*NUMBERS, *OF_INTEGERS[:1], *([TILED] if tiles_here() else [])]
 """The same in the blocks of transformers."""
 needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled here, or the CPU has no AVX2")
 needs_rounding = pytest.mark.skipif(not rounds_here(), reason="kernels are not compiled here, or the CPU has no bf16")

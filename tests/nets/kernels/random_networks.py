@@ -18,7 +18,7 @@ import torch
 from engine.encoders import ENCODERS
 from engine.native.processor import IS_X86
 from engine.nets.kernels.byte_ranges import measured_ranges
-from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED, lanes_here, rounds_here
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer
 from engine.nets.kernels.plan import Rows
@@ -109,7 +109,8 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     rounds = is_transformer(spec) and rounds_here() and generator.random() < 0.3
     in_bytes = multiplies_bytes() and not is_transformer(spec) and generator.random() < 0.4
     lanes = 16 if rounds or in_bytes else usable[generator.integers(len(usable))]
-    integers = IS_X86 and lanes == 8 and generator.random() < 0.5
+    rounds_long = integers_here() == LONG_INTEGERS and not (rounds or in_bytes or is_transformer(spec))
+    integers = IS_X86 and (lanes == 8 or rounds_long) and generator.random() < 0.5
     work = width * height * sum(each.size for _, each in tensors(spec))
     count = min(int(generator.integers(1, 65)), max(1, _MOST_WORK // work))
     together = int(generator.integers(1, 6))
@@ -139,7 +140,8 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     is_intact = all(each.is_intact() for each in (weights, memory, *inputs, *outputs))
     # As bytes: pairs of int16 may look like NaN.
     is_intact &= weights.buffer.tobytes() == model.plan.weights.tobytes()
-    numbers = (TILED if by_tiles else ROUNDED) if rounds else INTEGERS if integers else lanes
+    whole = LONG_INTEGERS if lanes == 16 else INTEGERS
+    numbers = (TILED if by_tiles else ROUNDED) if rounds else whole if integers else lanes
     form = "int8" if in_bytes else f"{numbers} numbers in a vector"
     what = f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {form}"
     return what, error, bound, is_intact

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     LARGEST_SHARE,
     LARGEST_SUM,
-    PANEL,
+    PANELS,
     IntegerProduct,
     IntegerRows,
     IntegerShares,
@@ -21,23 +21,25 @@ from engine.nets.kernels.integer_rows import (
     round_shares,
 )
 from engine.nets.kernels.packing import in_integers
-from tests.nets.kernels.lanes import needs_integers
+from tests.nets.kernels.lanes import OF_INTEGERS, needs_integers
 from tests.nets.kernels.test_tiles import joined
 
 pytestmark = needs_integers
 LANES = 8
+LANES_OF = {INTEGERS: 8, LONG_INTEGERS: 16}
+WIDTHS = [(numbers, panel) for numbers in OF_INTEGERS for panel in range(1, PANELS[LANES_OF[numbers]] + 1)]
 
 
 @kernel
-def multiply(memory: np.ndarray, weights: np.ndarray, product: IntegerProduct) -> None:
+def multiply(numbers: int, memory: np.ndarray, weights: np.ndarray, product: IntegerProduct) -> None:
     """Multiply rows of integers."""
-    multiply_integers(INTEGERS, memory, weights, product)
+    multiply_integers(numbers, memory, weights, product)
 
 
 @kernel
-def rounding(memory: np.ndarray, rows: IntegerRows) -> None:
+def rounding(numbers: int, memory: np.ndarray, rows: IntegerRows) -> None:
     """Round rows."""
-    round_rows(INTEGERS, memory, memory, rows)
+    round_rows(numbers, memory, memory, rows)
 
 
 @kernel
@@ -67,10 +69,12 @@ def in_rows_of_pairs(integers: np.ndarray) -> np.ndarray:
     return as_floats(integers.reshape(-1, 2, integers.shape[1]).transpose(0, 2, 1))[:, :, 0]
 
 
-@pytest.mark.parametrize("panel", range(1, PANEL + 1))
+@pytest.mark.parametrize(("numbers", "panel"), WIDTHS)
 @pytest.mark.parametrize(("rows", "k"), [(1, 1), (2, 7), (3, 48), (5, 3), (6, 128), (9, 16), (13, 2), (24, 181)])
-def test_products_are_exact_times_the_factors_of_their_row_and_column(rows: int, k: int, panel: int) -> None:
-    generator, width = np.random.default_rng(k), panel * LANES
+def test_products_are_exact_times_the_factors_of_their_row_and_column(
+    rows: int, k: int, numbers: int, panel: int
+) -> None:
+    generator, width = np.random.default_rng(k), panel * LANES_OF[numbers]
     left, right = generator.integers(-999, 1000, (rows, 2 * k)), generator.integers(-999, 1000, (2 * k, width))
     of_rows, of_columns = (generator.uniform(0.5, 2.0, size).astype(np.float32) for size in (rows, width))
     out = np.full((rows + 1, width + 3), 7.0, dtype=np.float32)
@@ -87,10 +91,10 @@ def test_products_are_exact_times_the_factors_of_their_row_and_column(rows: int,
         adds=0,
         **starts,
     )
-    multiply(memory, weights, product)
+    multiply(numbers, memory, weights, product)
     expected = (left @ right) * of_rows[:, None].astype(np.float64) * of_columns
     np.testing.assert_allclose(views["out"][:rows, :width], expected, rtol=1e-6)
-    multiply(memory, weights, product._replace(adds=1))
+    multiply(numbers, memory, weights, product._replace(adds=1))
     np.testing.assert_allclose(views["out"][:rows, :width], 2 * expected, rtol=1e-6)
     assert np.all(views["out"][rows:] == 7.0)
     assert np.all(views["out"][:, width:] == 7.0)
@@ -113,16 +117,16 @@ def test_no_score_of_a_query_and_a_key_exceeds_int32(width: int) -> None:
     assert width * LARGEST * largest_of_keys(width) <= LARGEST_SUM
 
 
-@pytest.mark.parametrize("largest", [LARGEST, 1000])
-def test_rows_are_rounded_so_that_their_largest_number_uses_all_bits(largest: int) -> None:
-    points = np.random.default_rng(1).normal(0, [[1], [1e-6], [1e6], [0], [3]], (5, 3 * LANES)).astype(np.float32)
+@pytest.mark.parametrize("numbers", OF_INTEGERS)
+@pytest.mark.parametrize("largest", [LARGEST, LARGEST_SHARE, 1000])
+def test_rows_are_rounded_so_that_their_largest_number_uses_all_bits(largest: int, numbers: int) -> None:
+    width = 3 * LANES_OF[numbers]
+    points = np.random.default_rng(1).normal(0, [[1], [1e-6], [1e6], [0], [3]], (5, width)).astype(np.float32)
     factors = np.float32([1, 2, 3, 4, 5])
     out = np.full((5, points.shape[1] // 2 + 3), 7.0, dtype=np.float32)
     memory, starts, views = joined(points=points, factors=factors, out=out)
-    rounding(
-        memory,
-        IntegerRows(stride=3 * LANES, rows=5, channels=3 * LANES, largest=largest, out_stride=out.shape[1], **starts),
-    )
+    rows = IntegerRows(stride=width, rows=5, channels=width, largest=largest, out_stride=out.shape[1], **starts)
+    rounding(numbers, memory, rows)
     found, steps = as_integers(views["out"][:, :-3].copy()), np.abs(points).max(axis=1) / largest
     assert list(np.abs(found).max(axis=1)) == [largest, largest, largest, 0, largest]
     assert np.all(np.abs(found * steps[:, None] - points) <= 0.501 * steps[:, None])

@@ -7,14 +7,14 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.nets.kernels.byte_ranges import measured_ranges
-from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
+from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, random_inputs
-from tests.nets.kernels.lanes import LANES, needs_byte_tiles, needs_integers, needs_lanes, needs_tiles
+from tests.nets.kernels.lanes import LANES, OF_INTEGERS, needs_byte_tiles, needs_integers, needs_lanes, needs_tiles
 from tests.oracle import naive_net
 
 pytestmark = needs_lanes
@@ -28,7 +28,7 @@ ALL_LANES = [
     *LANES,
     pytest.param(0, marks=needs_tiles),
     pytest.param(BYTES, marks=needs_byte_tiles),
-    pytest.param(INTEGERS, marks=needs_integers),
+    *OF_INTEGERS,
 ]
 SIZES = [(1, 1), (3, 5), (9, 9), (MAX_SIDE, MAX_SIDE)]
 """Height and width."""
@@ -46,23 +46,30 @@ def rows_of(size: tuple[int, int]) -> list[int]:
 
 
 CASES = [(name, size, lanes) for name, spec in EXAMPLES.items() for size in boards(spec) for lanes in LANES]
-CASES_IN_INTEGERS = [(name, size) for name, spec in EXAMPLES.items() for size in boards(spec) if size != SIZES[-1]]
+CASES_IN_INTEGERS = [
+    (name, size, numbers)
+    for numbers in OF_INTEGERS
+    for name, spec in EXAMPLES.items()
+    for size in boards(spec)
+    if size != SIZES[-1] and (numbers == INTEGERS or name not in TRANSFORMERS)
+]
 CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in boards(spec)]
 
 
 class Computer:
     """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes.
 
-    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, INTEGERS for int16, or BYTES
-    for int8, with ranges of random positions.
+    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, INTEGERS or LONG_INTEGERS for
+    int16, or BYTES for int8, with ranges of random positions.
     """
 
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
         self.spec, self.area, in_bytes = spec, width * height, lanes == BYTES
-        self.rounded, in_integers, by_tiles = lanes in (0, BYTES, ROUNDED, TILED), lanes == INTEGERS, lanes != ROUNDED
+        self.rounded, by_tiles = lanes in (0, BYTES, ROUNDED, TILED), lanes != ROUNDED
+        in_integers = lanes in (INTEGERS, LONG_INTEGERS)
         self.tolerance = 0.1 if in_bytes else 0.02 if self.rounded else 0.005 if in_integers else 0.0
         """Share of the largest number by which the outputs may be wrong."""
-        floats = 16 if self.rounded else 8 if in_integers else lanes
+        floats = 16 if self.rounded or lanes == LONG_INTEGERS else 8 if in_integers else lanes
         kind = {"rounded": self.rounded, "in_integers": in_integers, "by_tiles": by_tiles}
         if in_bytes:
             ranges = measured_ranges(spec, *random_inputs(spec, height, width, 16))
@@ -103,10 +110,10 @@ def test_the_network_equals_the_naive_network(name: str, size: tuple[int, int], 
 
 
 @needs_integers
-@pytest.mark.parametrize(("name", "size"), CASES_IN_INTEGERS)
-def test_in_int16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("name", "size", "numbers"), CASES_IN_INTEGERS)
+def test_in_int16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int], numbers: int) -> None:
     planes, globals_ = random_inputs(EXAMPLES[name], *size, 3)
-    assert_equals_naive(Computer(EXAMPLES[name], *size, INTEGERS), planes, globals_, [0, 2])
+    assert_equals_naive(Computer(EXAMPLES[name], *size, numbers), planes, globals_, [0, 2])
 
 
 @needs_tiles

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, TILED
-from engine.nets.kernels.integer_rows import PANEL
+from engine.nets.kernels.code import LONG_INTEGERS, TILED
+from engine.nets.kernels.integer_rows import PANELS
 from engine.nets.kernels.packing import bounds_of, in_pairs
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.tiled_rows import TileUse, set_tiles
 from engine.nets.kernels.vectors import WIDEST_PANEL
-from tests.nets.kernels.lanes import LANES, needs_integers, needs_lanes, needs_tiles
+from tests.nets.kernels.lanes import LANES, OF_INTEGERS, needs_integers, needs_lanes, needs_tiles
 from tests.nets.kernels.test_integer_rows import as_floats, in_rows_of_pairs
 from tests.nets.kernels.test_tiles import bits_of_bf16, joined, rounded
 
@@ -69,17 +69,19 @@ def test_a_product_by_tiles_equals_that_of_the_rounded_numbers_and_writes_nothin
 
 
 @needs_integers
-def test_a_product_of_integers_is_exact_times_the_factors_of_its_rows_and_columns() -> None:
-    generator, width = np.random.default_rng(5), PANEL * 8
+@pytest.mark.parametrize("numbers", OF_INTEGERS)
+def test_a_product_of_integers_is_exact_times_the_factors_of_its_rows_and_columns(numbers: int) -> None:
+    lanes = 16 if numbers == LONG_INTEGERS else 8
+    generator, width = np.random.default_rng(5), PANELS[lanes] * lanes
     left, right = generator.integers(-999, 1000, (ROWS, 2 * K)), generator.integers(-999, 1000, (2 * K, width))
     of_rows, of_columns = (generator.uniform(0.5, 2.0, size).astype(np.float32) for size in (ROWS, width))
     empty = np.full((ROWS + 1, width + 3), 7.0, dtype=np.float32)
     memory, starts, views = joined(left=as_floats(left), row_factors=of_rows, out=empty)
     weights = np.concatenate([in_rows_of_pairs(right).ravel(), of_columns])
-    rows, out = Operands(0, K, ROWS, starts["row_factors"]), Results(starts["out"], width + 3, PANEL)
+    rows, out = Operands(0, K, ROWS, starts["row_factors"]), Results(starts["out"], width + 3, PANELS[lanes])
     expected = np.matmul(left, right) * of_rows[:, None].astype(np.float64) * of_columns
     for adds in (0, 1):
-        multiply_operands(INTEGERS, memory, weights, rows, RightSide(0, K, K * width), out, adds)
+        multiply_operands(numbers, memory, weights, rows, RightSide(0, K, K * width), out, adds)
         np.testing.assert_allclose(views["out"][:ROWS, :width], (adds + 1) * expected, rtol=1e-6)
     assert np.all(views["out"][ROWS:] == 7.0)
     assert np.all(views["out"][:, width:] == 7.0)
