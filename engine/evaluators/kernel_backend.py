@@ -1,7 +1,8 @@
 """The numba backend: computes networks by Keima's own kernels on the CPU, in fp32, bf16 or int16.
 
 bf16 needs AMX for networks of convolutions, AMX or AVX-512 with bf16 for transformers, whose blocks it computes in it.
-int16 is for CPUs with AVX2 and no AVX-512: the blocks of transformers, and the convolutions in other networks' blocks.
+int16 is for CPUs with AVX2 and no AVX-512: the blocks of transformers, and the convolutions in other networks' blocks;
+and for those with AVX-512 VNNI and no AMX: these convolutions.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """
@@ -52,22 +53,28 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return the precisions in which the kernels support a network on this machine, the fastest last."""
     if not lanes_here():
         return ()
+    found: list[Precision] = ["fp32"]
     by_blocks = is_transformer(spec)
+    if integers_here() in ((INTEGERS,) if by_blocks else (INTEGERS, LONG_INTEGERS)):
+        found.append("int16")
     if rounds_here() if by_blocks else rounds_convolutions(spec) and tiles_here():
-        return ("fp32", "bf16", "int8") if multiplies_bytes() and not by_blocks else ("fp32", "bf16")
-    # AVX-512 without its products of bf16 computes transformers in fp32.
-    kinds = (INTEGERS,) if by_blocks else (INTEGERS, LONG_INTEGERS)
-    return ("fp32", "int16") if integers_here() in kinds else ("fp32",)
+        found.append("bf16")
+        if multiplies_bytes() and not by_blocks:
+            found.append("int8")
+    return tuple(found)
 
 
 def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return those of `precisions` that may be chosen where none is asked for, the preferred one last.
 
-    int8 comes before it: it is taken where it was measured to be faster and to lose little (`keima bench --choose`).
-    int16 is left out: on 19x19 it did not win against fp32 at equal time (docs/performance.md).
+    int8 comes before it, and int16 on AVX-512 without bf16: they are taken where they were measured to be faster and to
+    lose little (`keima bench --choose`). int16 of AVX2 is left out: on 19x19 it did not win against fp32 at equal time
+    (docs/performance.md).
     """
-    found = [each for each in precisions(spec) if each != "int16"]
-    return tuple(sorted(found, key=lambda each: (each != "int8", found.index(each))))
+    able = precisions(spec)
+    is_faster = integers_here() == LONG_INTEGERS and "bf16" not in able
+    found = [each for each in able if each != "int16" or is_faster]
+    return tuple(sorted(found, key=lambda each: (each not in ("int8", "int16"), found.index(each))))
 
 
 @dataclass(eq=False)

@@ -100,8 +100,19 @@ def test_the_kernels_compute_transformers_where_nothing_is_faster_than_avx2(mach
     assert choose(spec, precision="int16") == "openvino"
 
 
+def test_int16_is_a_candidate_with_avx512_vnni_and_no_tiles(machine) -> None:
+    machine("openvino", "torch", instructions=VNNI, lanes=16)
+    assert kernels.precisions(SPEC) == ("fp32", "int16")
+    assert kernels.automatic_precisions(SPEC) == ("int16", "fp32")
+    assert ("numba", "int16") in backends.cpu_candidates(SPEC)[1:]
+    assert kernels.precisions(EXAMPLES["transformer"]) == ("fp32",)
+    machine("openvino", "torch", instructions=VNNI, lanes=16, tiles=True, rounds=True, byte_tiles=True)
+    assert kernels.precisions(SPEC) == ("fp32", "int16", "bf16", "int8")
+    assert kernels.automatic_precisions(SPEC) == ("int8", "fp32", "bf16")
+
+
 @pytest.mark.parametrize("spec", [SPEC, EXAMPLES["transformer"]], ids=["convolutions", "transformer"])
-def test_int16_is_computed_only_where_it_is_asked_for(machine, spec) -> None:
+def test_int16_of_avx2_is_computed_only_where_it_is_asked_for(machine, spec) -> None:
     machine("openvino", "torch", instructions=PLAIN)
     assert kernels.precisions(spec) == ("fp32", "int16")
     assert kernels.automatic_precisions(spec) == ("fp32",)

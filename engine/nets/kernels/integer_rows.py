@@ -1,7 +1,8 @@
-"""The inner loops of a transformer's blocks in integers of 16 bits, which AVX2 multiplies twice as fast as floats.
+"""The inner loops of products in integers of 16 bits, which a CPU multiplies up to twice as fast as floats.
 
-`vpmaddwd` multiplies 16 pairs of integers and adds neighbors. With the addition to the sums that makes 16 products by
-two instructions, of which a Zen 3 executes four in a cycle: 32 products, and 16 in float32.
+`vpmaddwd` (AVX2) multiplies 16 pairs of integers and adds neighbors. With the addition to the sums that makes 16
+products by two instructions, of which a Zen 3 executes four in a cycle: 32 products, and 16 in float32. `vpdpwssd`
+(AVX-512 VNNI) does both with 32 pairs, in the time of one instruction that multiplies 16 floats.
 
 Numbers are rounded in steps of their own for each row of the left side of a product and each column of the right side,
 so that the largest of them uses all bits (dynamic quantization): nothing has to be calibrated. The sums are exact, and

@@ -65,7 +65,7 @@ def build_model(
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
     lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. in_integers:
-    compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
+    compute in int16, of a transformer its blocks, which needs 8 lanes, of others the convolutions of the blocks.
     by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
     """
     by_blocks = is_transformer(spec)
