@@ -2,7 +2,7 @@
 
 bf16 needs AMX for networks of convolutions, AMX or AVX-512 with bf16 for transformers, whose blocks it computes in it.
 int16 is for CPUs with AVX2 and no AVX-512: the blocks of transformers, and the convolutions in other networks' blocks;
-and for those with AVX-512 VNNI and no AMX: these convolutions.
+and for those with AVX-512 VNNI: these convolutions, for which bf16 by AMX is faster where there is one.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """
@@ -25,9 +25,9 @@ from engine.evaluators.network import NetworkEvaluator, Precision, Slot, slot_me
 from engine.evaluators.postprocess import write_evaluation
 from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here

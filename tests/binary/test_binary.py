@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.operands import lanes_here
 from engine.nets.random import random_spec
 from tests.waiting import wait_until
 from weights import native

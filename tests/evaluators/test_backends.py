@@ -9,7 +9,7 @@ from engine.evaluators import backends
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import processor
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]

@@ -15,7 +15,7 @@ from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
-from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.operands import lanes_here
 from tests.evaluators.naive_backend import NaiveBackend, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, evaluated, random_game

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.operands import lanes_here
 from tests.golden.checks import CHECKS
 from tests.golden.net_checks import BACKENDS, check_networks
 from tests.golden.records import Report, golden_files, read_golden

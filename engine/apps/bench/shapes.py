@@ -14,7 +14,7 @@ from engine.encoders import ENCODERS
 from engine.evaluators.backend_speed import positions_per_second
 from engine.evaluators.backends import make_backend, to_compare
 from engine.native.machine import machine, versions
-from engine.nets.kernels.code import ROUNDED, TILED, lanes_here, rounds_here
+from engine.nets.kernels.operands import ROUNDED, TILED, lanes_here, rounds_here
 from engine.nets.kernels.peak import peak_gflops
 from engine.nets.kernels.tiles import tiles_here
 from engine.nets.shapes import shaped_spec

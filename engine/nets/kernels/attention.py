@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, TILED
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     IntegerShares,
@@ -11,6 +10,7 @@ from engine.nets.kernels.integer_rows import (
     pack_integer_values,
     round_shares,
 )
+from engine.nets.kernels.operands import INTEGERS, TILED
 from engine.nets.kernels.plan import Layout, Step
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.rows import (

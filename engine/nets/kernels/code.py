@@ -15,32 +15,20 @@ from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 
 from engine.native.instructions import Bfloat16, cgutils, compile_for, intrinsic, ir, types
-from engine.native.jit import has_private_means
-from engine.native.processor import IS_X86, instruction_sets
+from engine.nets.kernels.operands import (
+    FEATURES,
+    FEATURES_OF_INTEGERS,
+    LANES_OF,
+    INTEGERS,
+    LONG_INTEGERS,
+    ROUNDED,
+    TILED,
+)
 from engine.nets.layers import Activation
 
 Value: TypeAlias = Any
 """An LLVM value; llvmlite has no annotations."""
 
-ROUNDED = 32
-"""Numbers in a vector of pairs of bf16, which AVX-512 multiplies."""
-INTEGERS = -16
-"""Stands for vectors of 16 int16, which AVX2 multiplies in pairs; negative, because 16 stands for floats."""
-LONG_INTEGERS = -64
-"""Stands for vectors of 32 int16, whose pairs AVX-512 VNNI multiplies and adds to sums by one instruction."""
-TILED = -32
-"""Stands for the same pairs of bf16, multiplied by AMX; see `engine.nets.kernels.tiled_rows`."""
-_FLOATS = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8, LONG_INTEGERS: 16, TILED: 16}
-"""Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16 or of int16."""
-_FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
-"""Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels.
-
-On ARM64 a vector of 8 floats is two registers of NEON: it has 32 of half the size of AVX2's 16, so the same blocks fit.
-"""
-FEATURES_OF_PRODUCTS = _FEATURES | ({ROUNDED: "+avx512f,+avx512bw,+avx512dq,+avx512bf16"} if IS_X86 else {})
-"""The same for functions on operands of matrix products, which may be bf16."""
-FEATURES_OF_INTEGERS = {INTEGERS: _FEATURES[8], LONG_INTEGERS: "+avx512f,+avx512bw,+avx512vnni"} if IS_X86 else {}
-"""The same for functions on operands that are int16."""
 _CURRENT_ROUNDING, _DOWN = 4, 1
 """For instructions of AVX-512: how results are rounded, and that a number is taken apart at the integer below it."""
 ACTIVATIONS = tuple(Activation)
@@ -64,30 +52,6 @@ def _polynomial(degree: int, start: float) -> list[float]:
     return Chebyshev.interpolate(np.exp2, degree, [start, start + 1.0]).convert(kind=Polynomial).coef.tolist()
 
 
-def lanes_here() -> int:
-    """Return the number of floats in the longest vectors of this CPU; 0 if the kernels do not support it."""
-    found = set(instruction_sets()) if has_private_means() else set()
-    if not IS_X86:
-        return 8 if "neon" in found else 0
-    if "avx512f" in found:
-        return 16
-    return 8 if {"avx2", "fma"} <= found else 0
-
-
-def rounds_here() -> bool:
-    """Return whether this CPU multiplies vectors of bf16."""
-    return lanes_here() == _FLOATS[ROUNDED] and "avx512bf16" in instruction_sets()
-
-
-def integers_here() -> int:
-    """Return the longest vectors of int16 that this CPU multiplies fast, INTEGERS or LONG_INTEGERS; 0 if none."""
-    if not IS_X86 or not lanes_here():
-        return 0
-    if lanes_here() == _FLOATS[INTEGERS]:
-        return INTEGERS
-    return LONG_INTEGERS if "avx512vnni" in instruction_sets() else 0
-
-
 class Code:
     """Writes instructions on vectors of `lanes` floats at the current position of `builder`.
 
@@ -97,7 +61,7 @@ class Code:
     """
 
     def __init__(self, builder: Any, numbers: int) -> None:
-        self.builder, self.lanes, self.rounded = builder, _FLOATS[numbers], numbers in (ROUNDED, TILED)
+        self.builder, self.lanes, self.rounded = builder, LANES_OF[numbers], numbers in (ROUNDED, TILED)
         self.are_integers = numbers in (INTEGERS, LONG_INTEGERS)
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)
@@ -145,7 +109,7 @@ class Code:
 
     def multiply(self, left: Value, right: Value, added: Value) -> Value:
         """Return left * right + added for vectors of operands: of pairs, the products of both numbers of each pair."""
-        if self.are_integers and self.lanes == _FLOATS[LONG_INTEGERS]:
+        if self.are_integers and self.lanes == LANES_OF[LONG_INTEGERS]:
             added, left, right = (self.builder.bitcast(each, self._integers) for each in (added, left, right))
             sums = self.call("llvm.x86.avx512.vpdpwssd.512", self._integers, added, left, right)
             return self.builder.bitcast(sums, self._type)
@@ -173,7 +137,7 @@ class Code:
 
     def whole_numbers(self, vector: Value) -> Value:
         """Return a vector of float32 rounded to int32, ties to even."""
-        if self.lanes == _FLOATS[LONG_INTEGERS]:
+        if self.lanes == LANES_OF[LONG_INTEGERS]:
             given = ir.Constant(self._integers, None), self._every, ir.IntType(32)(_CURRENT_ROUNDING)
             return self.call("llvm.x86.avx512.mask.cvtps2dq.512", self._integers, vector, *given)
         return self.call("llvm.x86.avx.cvt.ps2dq.256", self._integers, vector)
@@ -181,7 +145,7 @@ class Code:
     def store_integers(self, vector: Value, pointer: Value) -> None:
         """Write a vector of float32, rounded to int16 and cut off at its ends, to a pointer."""
         whole, kind = self.whole_numbers(vector), ir.VectorType(ir.IntType(16), self.lanes)
-        if self.lanes == _FLOATS[LONG_INTEGERS]:
+        if self.lanes == LANES_OF[LONG_INTEGERS]:
             narrow = self.call("llvm.x86.avx512.mask.pmovs.dw.512", kind, whole, ir.Constant(kind, None), self._every)
         else:
             halves = [self.shuffle(whole, whole, range(start, start + 4)) for start in (0, 4)]
@@ -419,9 +383,8 @@ def _function(module: Any, operands: Sequence[Value], numbers: int, features: st
     function.linkage = "internal"
     if features:
         compile_for(function, features)
-    if (
-        numbers in FEATURES_OF_INTEGERS
-    ):  # Inlined into a kernel for older processors, its instructions could not be selected.
+    # Inlined into a kernel for older processors, its instructions could not be selected.
+    if numbers in FEATURES_OF_INTEGERS:
         function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     write(Code(builder, numbers), *function.args)
@@ -433,9 +396,7 @@ WRITERS: list[tuple[Callable[[Code, Any], None], Mapping[int, str]]] = []
 """What `vector_intrinsic` was called with."""
 
 
-def vector_intrinsic(
-    write: Callable[[Code, Any], None], features: Mapping[int, str] = _FEATURES
-) -> Callable[..., None]:
+def vector_intrinsic(write: Callable[[Code, Any], None], features: Mapping[int, str] = FEATURES) -> Callable[..., None]:
     """Return an intrinsic that kernels call with (numbers, memory, weights, arguments); both arrays are float32.
 
     write: writes the instructions. Its second parameter is annotated with the NamedTuple of the arguments; fields of

@@ -15,17 +15,8 @@ from functools import partial
 from typing import NamedTuple
 
 from engine.native.instructions import ir
-from engine.nets.kernels.code import (
-    FEATURES_OF_INTEGERS,
-    FLOAT,
-    INTEGER,
-    INTEGERS,
-    Code,
-    InMemory,
-    InWeights,
-    Value,
-    vector_intrinsic,
-)
+from engine.nets.kernels.code import FLOAT, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
+from engine.nets.kernels.operands import FEATURES_OF_INTEGERS, INTEGERS
 from engine.nets.kernels.vectors import ROWS, in_blocks
 
 PANELS = {8: 2, 16: 6}

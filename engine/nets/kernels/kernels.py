@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from engine.native.jit import kernel
 from engine.nets.kernels.attention import attend
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS
 from engine.nets.kernels.integer_rows import IntegerRows, round_rows
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,

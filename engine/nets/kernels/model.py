@@ -6,8 +6,8 @@ Each board size has a model of exactly that size, so no points have to be masked
 from collections.abc import Sequence
 
 from engine.nets.folding import folded, global_pooled, value_pooled
-from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.memory import Points, Vectors
+from engine.nets.kernels.operands import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.steps import Model, Steps
 from engine.nets.kernels.tiles import TILE_ROWS, tiles_here
 from engine.nets.rounding import Range

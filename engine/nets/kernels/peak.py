@@ -8,8 +8,9 @@ import numpy as np
 
 from engine.native.jit import kernel
 from engine.native.processor import IS_X86
-from engine.nets.kernels.code import FEATURES_OF_PRODUCTS, INTEGER, ROUNDED, TILED, Code, InMemory, vector_intrinsic
+from engine.nets.kernels.code import INTEGER, Code, InMemory, vector_intrinsic
 from engine.nets.kernels.memory import aligned
+from engine.nets.kernels.operands import FEATURES_OF_PRODUCTS, ROUNDED, TILED
 from engine.nets.kernels.tiles import DEPTH, FEATURES_OF_TILES, TILE_FLOATS, TILE_ROWS, TOGETHER, Tiles
 from engine.nets.spec import Array
 

@@ -7,8 +7,8 @@ Indices, strides and lengths are in floats.
 from typing import NamedTuple
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, TILED
 from engine.nets.kernels.integer_rows import IntegerProduct, multiply_integers
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, TILED
 from engine.nets.kernels.tiled_rows import TiledProduct, multiply_tiles
 from engine.nets.kernels.vectors import Product, multiply_rows
 from engine.nets.spec import Array

@@ -7,16 +7,8 @@ float. Indices, strides and lengths are in floats, counts of channels in numbers
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.nets.kernels.code import (
-    ACTIVATIONS,
-    FEATURES_OF_PRODUCTS,
-    INTEGER,
-    Code,
-    InMemory,
-    InWeights,
-    Value,
-    vector_intrinsic,
-)
+from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
+from engine.nets.kernels.operands import FEATURES_OF_PRODUCTS
 
 _LOWEST = -1e30
 """Score of a key that there is not."""

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.kernels.byte_rounding import ByteRounding, Site
-from engine.nets.kernels.code import ACTIVATIONS, TILED
+from engine.nets.kernels.code import ACTIVATIONS
 from engine.nets.kernels.integer_rows import PANELS
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
+from engine.nets.kernels.operands import TILED
 from engine.nets.kernels.packing import in_integers, in_panels, in_rows, in_two_parts, panels_of
 from engine.nets.kernels.plan import (
     ATTEND,

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from engine.native.instructions import cgutils, ir
 from engine.native.processor import IS_X86
-from engine.nets.kernels.code import FLOAT, INTEGER, TILED, Code, InMemory, InWeights, Value, vector_intrinsic
+from engine.nets.kernels.code import FLOAT, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
+from engine.nets.kernels.operands import TILED
 from engine.nets.kernels.tiles import FEATURES_OF_TILES, TILE_FLOATS, TILE_ROWS, TOGETHER, Tiles
 
 PAIRS = TILE_ROWS

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from engine.native.instructions import ir
 from engine.native.processor import BYTE_TILES, TILES, instruction_sets
-from engine.nets.kernels.code import FLOAT_BYTES, Code, Value, lanes_here
+from engine.nets.kernels.code import FLOAT_BYTES, Code, Value
+from engine.nets.kernels.operands import lanes_here
 from engine.nets.kernels.packing import bits_of_bf16
 from engine.nets.spec import Array
 

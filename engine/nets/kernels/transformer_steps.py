@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from engine.nets.folding import after_norm, times
 from engine.nets.kernels.attention import QUERIES
-from engine.nets.kernels.code import ACTIVATIONS, INTEGERS, ROUNDED, TILED
+from engine.nets.kernels.code import ACTIVATIONS
 from engine.nets.kernels.integer_rows import LARGEST, PANELS, largest_of_keys
 from engine.nets.kernels.memory import Weights, whole
+from engine.nets.kernels.operands import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
 from engine.nets.kernels.tiles import DEPTH

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     PANELS,
     IntegerRows,
     round_rows,
 )
+from engine.nets.kernels.operands import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.plan import Layout, Step
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.rows import (

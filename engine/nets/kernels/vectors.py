@@ -9,16 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.nets.kernels.code import (
-    ACTIVATIONS,
-    FEATURES_OF_PRODUCTS,
-    INTEGER,
-    Code,
-    InMemory,
-    InWeights,
-    Value,
-    vector_intrinsic,
-)
+from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
+from engine.nets.kernels.operands import FEATURES_OF_PRODUCTS
 from engine.nets.kernels.winograd import OUTPUTS, TILES, matrices
 
 WIDEST_PANEL = {8: 3, 16: 6}

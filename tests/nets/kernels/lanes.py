@@ -3,7 +3,7 @@
 import pytest
 
 from engine.native.processor import IS_X86
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.kernels.vectors import WIDEST_PANEL
 

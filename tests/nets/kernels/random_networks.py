@@ -18,9 +18,9 @@ import torch
 from engine.encoders import ENCODERS
 from engine.native.processor import IS_X86
 from engine.nets.kernels.byte_ranges import measured_ranges
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.random import Layers, random_spec

@@ -47,8 +47,8 @@ import engine.native.instructions
 from llvmlite import binding
 binding.get_host_cpu_features = lambda: dict.fromkeys(sys.argv[2].split(), True)
 print(os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"])
-from engine.nets.kernels import code, tiled_rows, tiles, vectors, rows
-print(code.lanes_here(), code.rounds_here(), tiles.tiles_here())
+from engine.nets.kernels import code, operands, tiled_rows, tiles, vectors, rows
+print(operands.lanes_here(), operands.rounds_here(), tiles.tiles_here())
 print(sorted({number for _, features in code.WRITERS for number in features}))
 print(sorted({each for _, features in code.WRITERS for each in features.values()}))
 """

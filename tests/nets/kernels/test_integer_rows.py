@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     LARGEST_SHARE,
@@ -20,6 +19,7 @@ from engine.nets.kernels.integer_rows import (
     round_rows,
     round_shares,
 )
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS
 from engine.nets.kernels.packing import in_integers
 from tests.nets.kernels.lanes import OF_INTEGERS, needs_integers
 from tests.nets.kernels.test_tiles import joined

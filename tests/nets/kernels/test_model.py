@@ -7,9 +7,9 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.nets.kernels.byte_ranges import measured_ranges
-from engine.nets.kernels.code import INTEGERS, LONG_INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
+from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.plan import Rows
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.nets.kernels.code import ROUNDED, TILED
 from engine.nets.kernels.memory import aligned
+from engine.nets.kernels.operands import ROUNDED, TILED
 from engine.nets.kernels.packing import bits_of_bf16
 from engine.nets.kernels.peak import CHAINS, Registers, multiply_in_registers, peak_gflops
 from engine.nets.kernels.tiles import TILE_FLOATS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import LONG_INTEGERS, TILED
 from engine.nets.kernels.integer_rows import PANELS
+from engine.nets.kernels.operands import LONG_INTEGERS, TILED
 from engine.nets.kernels.packing import bounds_of, in_pairs
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.tiled_rows import TileUse, set_tiles

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import ROUNDED
+from engine.nets.kernels.operands import ROUNDED
 from engine.nets.kernels.packing import bits_of_bf16, bounds_of, in_pairs, in_panels, in_two_parts, panels_of
 from engine.nets.kernels.rows import (
     PackedKeys,

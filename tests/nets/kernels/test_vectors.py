@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import ACTIVATIONS, lanes_here
+from engine.nets.kernels.code import ACTIVATIONS
+from engine.nets.kernels.operands import lanes_here
 from engine.nets.kernels.vectors import WIDEST_PANEL, FinishedRow, Pool, Product, finish_row, multiply_rows, pool_points
 from engine.nets.spec import Activation
 from tests.nets.kernels.lanes import LANES, needs_lanes
