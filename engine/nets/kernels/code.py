@@ -18,8 +18,8 @@ from engine.native.instructions import Bfloat16, cgutils, compile_for, intrinsic
 from engine.nets.kernels.operands import (
     FEATURES,
     FEATURES_OF_INTEGERS,
-    LANES_OF,
     INTEGERS,
+    LANES_OF,
     LONG_INTEGERS,
     ROUNDED,
     TILED,
