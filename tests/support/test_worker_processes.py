@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import GoError
-from engine.support.worker_processes import WorkerProcesses, divide_threads, serve, usable_processes
+from engine.support.cores import usable_cores
+from engine.support.worker_processes import WorkerProcesses, divide_threads, serve
 
 READING = """
 import multiprocessing, sys
@@ -67,7 +68,7 @@ def _lives(process: Path) -> bool:
 
 
 def test_threads_are_shared_out_among_processes() -> None:
-    cores = usable_processes()
+    cores = usable_cores()
     assert divide_threads(0, 0) == (cores, 1)
     assert divide_threads(0, 1) == (1, cores)
     assert divide_threads(1, 0) == (1, 1)

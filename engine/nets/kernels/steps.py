@@ -392,15 +392,14 @@ class Steps:
         if step["kind"] == CONVOLVE_BY_TILES:
             step["weights"] = self._weights.keep(matrix)
             return
-        channels, widest = int(step["channels"]), None
-        by_part = bool(step["kind"] in (CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS))
+        channels, lanes, widest = int(step["channels"]), self._lanes, None
         if step["kind"] == CONVOLVE_BY_INTEGERS:
-            widest, found = PANELS[self._lanes], [in_integers(each, LARGEST) for each in matrix]
-            matrix, steps = np.stack([each.numbers for each in found]), np.stack([each.steps for each in found])
+            widest = PANELS[lanes]
+            matrix, steps = map(np.stack, zip(*(in_integers(each, LARGEST) for each in matrix), strict=True))
             step["inner"] = matrix.shape[1]
             step["steps"] = self._weights.keep(np.pad(steps, ((0, 0), (0, channels - steps.shape[1]))))
-        step["panels"] = panels = panels_of(channels, self._lanes, widest)
-        step["weights"] = self._weights.keep(in_panels(matrix, channels, panels, self._lanes, by_part=by_part))
+        step["panels"] = panels = panels_of(channels, lanes, widest)
+        step["weights"] = self._weights.keep(in_panels(matrix, channels, panels, lanes, by_part=bool(step["side"])))
 
     def _set_factors(self, step: NDArray[np.void], factors: Array) -> None:
         """Store bias, scale and shift of a step; `normalized` may change them later."""
