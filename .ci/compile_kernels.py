@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.encoders import ENCODERS
-from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.operands import lanes_here
 from engine.nets.random import random_spec
 from weights import native
 

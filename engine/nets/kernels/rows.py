@@ -1,6 +1,6 @@
 """The inner loops of a transformer on rows of numbers, one for each point, as vector instructions.
 
-"Operands" are what `vectors.multiply_rows` multiplies: float32 or, with `code.ROUNDED`, bf16, two in the place of a
+"Operands" are what `vectors.multiply_rows` multiplies: float32 or, with `operands.ROUNDED`, bf16, two in the place of a
 float. Indices, strides and lengths are in floats, counts of channels in numbers; counts of channels are whole vectors.
 """
 
