@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from statistics import median
 from typing import Any
 
 from engine.match.settings import MatchSettings
@@ -153,6 +154,11 @@ def ratings(found: dict[str, Standing]) -> dict[str, Interval] | None:
 def repeated_games(records: Sequence[GameRecord]) -> int:
     """Return the number of games that repeat the moves and players of an earlier one, and so add no information."""
     return len(records) - len({(record.black, record.white, record.digest) for record in records})
+
+
+def moves_after_openings(records: Sequence[GameRecord]) -> float:
+    """Return the median of the moves that both players made in a game."""
+    return median(sum(record.moves.values()) for record in records)
 
 
 def is_informative(records: Sequence[GameRecord]) -> bool:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.match.report import Standing, is_informative, ratings, repeated_games, standings
+from engine.match.report import Standing, is_informative, moves_after_openings, ratings, repeated_games, standings
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.support.elo import Interval
@@ -27,15 +27,26 @@ def tables(records: Sequence[GameRecord], settings: MatchSettings, title: str) -
     facts = _facts(found, settings, certain)
     shown = [facts] if len(found) == 2 else [_crosstable(found, certain), facts]
     shown[0].title = title
+    facts.caption = _caption(records, settings)
+    return shown
+
+
+def _caption(records: Sequence[GameRecord], settings: MatchSettings) -> str | None:
+    """Return what keeps the games from being evidence, if anything does."""
     repeated = repeated_games(records)
-    if repeated:
-        facts.caption = f"{repeated} of {len(records)} games repeat the moves of an earlier one"
-    if not certain:
-        facts.caption = (
+    if not is_informative(records):
+        return (
             f"only {len(records) - repeated} distinct games of {len(records)}: no interval and no Elo can be given; "
             "--openings, or randomness in a program, makes games differ"
         )
-    return shown
+    if records and settings.openings is not None:
+        moves = moves_after_openings(records)
+        if moves < max(settings.width, settings.height):
+            return (
+                f"half of the games ended within {moves:g} moves after their openings, which may be decided: play "
+                "fewer moves of them (--opening-moves)"
+            )
+    return f"{repeated} of {len(records)} games repeat the moves of an earlier one" if repeated else None
 
 
 def _crosstable(found: dict[str, Standing], certain: bool) -> "Table":
