@@ -55,7 +55,7 @@ test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match, solve, bo
 test-gpu: $(VENV)/installed-dev ## on a machine with a GPU: compare what it computes with the CPU, kernels by Triton and recorded batches
 	@$(PYTEST) -n 0 tests/nets/torch_modules/test_triton_kernels.py tests/nets/torch_modules/test_triton_products.py tests/evaluators/test_torch_gpu.py $(ARGS)
 
-test-arm: $(VENV)/installed-dev ## run tests as they run on ARM64, under qemu-user, on Debian or Ubuntu (ARGS=tests/native; all take days)
+test-arm: $(VENV)/installed-dev ## run tests as they run on ARM64, under qemu-user, on Debian or Ubuntu (ARGS=tests/native)
 	@tests/arm64.sh $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python

@@ -15,7 +15,7 @@ from engine.native.closures import FAILED, Closure, invoke, runs_closures
 from engine.native.jit import kernel
 from engine.native.locks import pause
 
-needs_closures = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
+needs_closures = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64 or ARM64")
 CALLS, POSITIONS, FAIL_AT, PAUSES = range(4)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.native.closures import FAILED, Closure, Fixed, invoke, runs_closures
 from engine.native.jit import kernel
 
-pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
+pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64 or ARM64")
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = np.dtype([("small", np.int8), ("large", np.float64)], align=True)
 

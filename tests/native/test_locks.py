@@ -10,7 +10,7 @@ from engine.native.closures import runs_closures
 from engine.native.jit import kernel
 from engine.native.locks import acquire, holding, new_lock, release
 
-pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
+pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64 or ARM64")
 
 
 @kernel

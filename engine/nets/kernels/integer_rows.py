@@ -33,7 +33,7 @@ LARGEST_SUM = 2**31 - 1
 _ROWS = {8: dict.fromkeys(range(1, PANELS[8] + 1), (6, 3, 1)), 16: ROWS[16]}
 """Numbers of rows that are multiplied at the same time, by lanes and vectors in a row, the preferred one first."""
 _OF_TRANSFORMERS = {INTEGERS: FEATURES_OF_INTEGERS[INTEGERS]} if FEATURES_OF_INTEGERS else {}
-"""Transformers are not computed in longer vectors of int16: what has VNNI mostly multiplies bf16, too."""
+"""The same for functions that only transformers need, which are not computed in longer vectors of int16."""
 _SMALLEST = 1e-30
 """Rows and columns of smaller numbers become zeros."""
 
