@@ -27,7 +27,7 @@ from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
+from engine.nets.kernels.operands import LONG_INTEGERS, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
@@ -55,7 +55,7 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
         return ()
     found: list[Precision] = ["fp32"]
     by_blocks = is_transformer(spec)
-    if integers_here() in ((INTEGERS,) if by_blocks else (INTEGERS, LONG_INTEGERS)):
+    if integers_here(lanes_here()):
         found.append("int16")
     if rounds_here() if by_blocks else rounds_convolutions(spec) and tiles_here():
         found.append("bf16")
@@ -72,7 +72,7 @@ def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     (docs/performance.md).
     """
     able = precisions(spec)
-    is_faster = integers_here() == LONG_INTEGERS and "bf16" not in able
+    is_faster = integers_here(lanes_here()) == LONG_INTEGERS and "bf16" not in able
     found = [each for each in able if each != "int16" or is_faster]
     return tuple(sorted(found, key=lambda each: (each not in ("int8", "int16"), found.index(each))))
 
@@ -162,8 +162,9 @@ class NumbaBackend:
             ranges = calibrated_ranges(self._spec, width, height)
             model = build_byte_model(self._spec, width, height, _TOGETHER, ranges)
         else:
-            kind = {"rounded": self._precision == "bf16", "in_integers": self._precision == "int16"}
-            model = build_model(self._spec, width, height, self._lanes, _TOGETHER, **kind)
+            rounded = self._precision == "bf16"
+            integers = integers_here(self._lanes) if self._precision == "int16" else 0
+            model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded, integers=integers)
         self._compute(model, self._slot(width, height), 1)
         return model
 

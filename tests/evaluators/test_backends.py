@@ -9,7 +9,7 @@ from engine.evaluators import backends
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import processor
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS
+from engine.nets.kernels import operands
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -34,14 +34,16 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
-        for module, name, value in (
-            (kernels, "lanes_here", lanes),
-            (kernels, "integers_here", INTEGERS if lanes == 8 else LONG_INTEGERS if instructions == VNNI else 0),
-            (kernels, "tiles_here", tiles),
-            (kernels, "multiplies_bytes", byte_tiles),
+        monkeypatch.setattr(operands, "instruction_sets", lambda: [instructions])
+        monkeypatch.setattr(operands, "lanes_here", lambda: lanes)
+        monkeypatch.setattr(operands, "IS_X86", True)
+        for name, value in (
+            ("lanes_here", lanes),
+            ("tiles_here", tiles),
+            ("multiplies_bytes", byte_tiles),
+            ("rounds_here", rounds),
         ):
-            monkeypatch.setattr(module, name, lambda value=value: value)
-        monkeypatch.setattr(kernels, "rounds_here", lambda: rounds)
+            monkeypatch.setattr(kernels, name, lambda value=value: value)
 
     return pretend
 

@@ -10,9 +10,9 @@ from engine.nets.kernels.integer_rows import (
     pack_integer_values,
     round_shares,
 )
-from engine.nets.kernels.operands import INTEGERS, TILED
+from engine.nets.kernels.operands import TILED
 from engine.nets.kernels.plan import Layout, Step
-from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
+from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds, rounding_of
 from engine.nets.kernels.rows import (
     PackedKeys,
     PackedValues,
@@ -27,6 +27,7 @@ from engine.nets.kernels.rows import (
 )
 from engine.nets.kernels.transformers import (
     PointRows,
+    are_integers,
     chunk_of,
     floats_of,
     is_paired,
@@ -72,16 +73,16 @@ def attend(layout: Layout, step: Step, weights: Array, memory: Array, count: int
             _fill_values(layout, step, memory)
         for head in range(attention.kv_heads):
             _pack_keys(layout, step, memory, head)
-            if layout.numbers == INTEGERS:
+            if are_integers(layout):
                 _pack_integer_values(layout, step, memory, head)
         for head in range(attention.heads):
             for first in range(0, area, QUERIES):
                 _answer(layout, step, memory, head, first, min(QUERIES, area - first))
         channels = attention.heads * attention.value_width
         mixed = Operands(rooms.operands, floats_of(layout, channels), area, rooms.factors)
-        if layout.numbers == INTEGERS:
+        if are_integers(layout):
             memory[mixed.factors : mixed.factors + area] = 1.0
-            round_points(memory, PointRows(rooms.floats, channels, area), channels, LARGEST, mixed)
+            round_points(layout, memory, PointRows(rooms.floats, channels, area), channels, LARGEST, mixed)
         multiply_matrix(layout, step.second, weights, memory, mixed, rows, 1)
     use_tiles(layout, memory, 0)
 
@@ -106,7 +107,7 @@ def _split_heads(layout: Layout, step: Step, weights: Array, memory: Array, firs
         _write_head(layout, step, weights, memory, head, PointRows(first, 0, count))
     begin_of_values = step.rooms.sums + (attention.heads + attention.kv_heads) * attention.query_width
     stride, lanes = step.first.channels, layout.lanes
-    if layout.numbers == INTEGERS:
+    if are_integers(layout):
         memory[step.rooms.one] = 1.0
         width = attention.kv_heads * attention.value_width
         out = step.rooms.value_rows + first * width
@@ -145,7 +146,7 @@ def _write_head(layout: Layout, step: Step, weights: Array, memory: Array, head:
     heads, width, stride = attention.heads, attention.query_width, step.first.channels
     points, place = step.rooms.sums + head * width, head * of_head.length + rows.first
     out = Operands(of_head.first + place * of_head.stride, of_head.stride, rows.length, step.rooms.head_factors + place)
-    is_rounded_later = layout.numbers == INTEGERS
+    is_rounded_later = are_integers(layout)
     written = PointRows(
         points if is_rounded_later else out.first, stride if is_rounded_later else out.stride, rows.length
     )
@@ -160,7 +161,7 @@ def _write_head(layout: Layout, step: Step, weights: Array, memory: Array, head:
         scale_rows(written_numbers(layout), memory, weights, scaled)
     if is_rounded_later:
         memory[out.factors : out.factors + rows.length] = 1.0
-        round_points(memory, written, width, LARGEST if head < heads else attention.largest_key, out)
+        round_points(layout, memory, written, width, LARGEST if head < heads else attention.largest_key, out)
 
 
 @kernel
@@ -196,7 +197,7 @@ def _pack_integer_values(layout: Layout, step: Step, memory: Array, head: int) -
             factors=rooms.value_factors + head * width + channel,
             out=rooms.values + head * rows * width + channel * rows,
         )
-        pack_integer_values(INTEGERS, memory, memory, packed)
+        pack_integer_values(rounding_of(layout.numbers), memory, memory, packed)
 
 
 @kernel
@@ -213,12 +214,12 @@ def _answer(layout: Layout, step: Step, memory: Array, head: int, first: int, co
         rooms.values + shared * _value_rows(layout) * width, _value_rows(layout), rooms.value_factors + shared * width
     )
     chances = Operands(rooms.chances, floats_of(layout, keys), count, rooms.factors)
-    if layout.numbers == INTEGERS:
+    if are_integers(layout):
         _multiply_inside(layout, memory, queries, right, PointRows(rooms.scores, keys, keys))
         scores = Operands(rooms.scores, keys, count, rooms.factors)
         _soften(layout, step, memory, scores, scores, _Keys(area, 1, 1))
         shares = IntegerShares(rooms.scores, keys, count, area, rooms.factors, chances.first, chances.stride)
-        round_shares(INTEGERS, memory, memory, shares)
+        round_shares(rounding_of(layout.numbers), memory, memory, shares)
         channels = attention.heads * width
         out = PointRows(rooms.floats + first * channels + head * width, channels, width)
         _multiply_inside(layout, memory, chances, values, out)

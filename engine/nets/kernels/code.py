@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from engine.native.instructions import Bfloat16, cgutils, compile_for, intrinsic, ir, types
 from engine.nets.kernels.operands import (
     FEATURES,
-    FEATURES_OF_INTEGERS,
-    INTEGERS,
+    FEATURES_OF_INTEGER_PRODUCTS,
+    FUSED_INTEGERS,
     LANES_OF,
     LONG_INTEGERS,
     ROUNDED,
     TILED,
+    VECTORS_OF_INTEGERS,
 )
 from engine.nets.layers import Activation
 
@@ -57,12 +58,14 @@ class Code:
 
     numbers: numbers in a vector of operands of a matrix product, a key of `FEATURES_OF_PRODUCTS`. If it is ROUNDED, the
     operands are pairs of bf16, each in the place of a float, and functions are computed to their precision only. If it
-    is INTEGERS or LONG_INTEGERS, they are pairs of int16, and the products are int32.
+    is one of VECTORS_OF_INTEGERS, they are pairs of int16, and the products are int32.
     """
 
     def __init__(self, builder: Any, numbers: int) -> None:
         self.builder, self.lanes, self.rounded = builder, LANES_OF[numbers], numbers in (ROUNDED, TILED)
-        self.are_integers = numbers in (INTEGERS, LONG_INTEGERS)
+        self.are_integers = numbers in VECTORS_OF_INTEGERS
+        self.are_fused = numbers in (FUSED_INTEGERS, LONG_INTEGERS)
+        """Whether one instruction multiplies integers and adds the products."""
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)
         self._every = ir.Constant(ir.IntType(self.lanes), -1)
@@ -109,9 +112,9 @@ class Code:
 
     def multiply(self, left: Value, right: Value, added: Value) -> Value:
         """Return left * right + added for vectors of operands: of pairs, the products of both numbers of each pair."""
-        if self.are_integers and self.lanes == LANES_OF[LONG_INTEGERS]:
+        if self.are_fused:
             added, left, right = (self.builder.bitcast(each, self._integers) for each in (added, left, right))
-            sums = self.call("llvm.x86.avx512.vpdpwssd.512", self._integers, added, left, right)
+            sums = self.call(f"llvm.x86.avx512.vpdpwssd.{32 * self.lanes}", self._integers, added, left, right)
             return self.builder.bitcast(sums, self._type)
         if self.are_integers:
             pairs = ir.VectorType(ir.IntType(16), 2 * self.lanes)
@@ -384,7 +387,7 @@ def _function(module: Any, operands: Sequence[Value], numbers: int, features: st
     if features:
         compile_for(function, features)
     # Inlined into a kernel for older processors, its instructions could not be selected.
-    if numbers in FEATURES_OF_INTEGERS:
+    if numbers in FEATURES_OF_INTEGER_PRODUCTS:
         function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     write(Code(builder, numbers), *function.args)

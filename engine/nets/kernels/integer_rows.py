@@ -2,7 +2,8 @@
 
 `vpmaddwd` (AVX2) multiplies 16 pairs of integers and adds neighbors. With the addition to the sums that makes 16
 products by two instructions, of which a Zen 3 executes four in a cycle: 32 products, and 16 in float32. `vpdpwssd`
-(AVX-512 VNNI) does both with 32 pairs, in the time of one instruction that multiplies 16 floats.
+(AVX-VNNI, and AVX-512 VNNI with 32 pairs) does both in the time of one instruction that multiplies as many floats as
+there are pairs.
 
 Numbers are rounded in steps of their own for each row of the left side of a product and each column of the right side,
 so that the largest of them uses all bits (dynamic quantization): nothing has to be calibrated. The sums are exact, and
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 from engine.native.instructions import ir
 from engine.nets.kernels.code import FLOAT, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
-from engine.nets.kernels.operands import FEATURES_OF_INTEGERS, INTEGERS
+from engine.nets.kernels.operands import FEATURES_OF_INTEGER_PRODUCTS, FEATURES_OF_INTEGERS
 from engine.nets.kernels.vectors import ROWS, in_blocks
 
 PANELS = {8: 2, 16: 6}
@@ -32,8 +33,6 @@ LARGEST_SHARE = 2**15 - 1
 LARGEST_SUM = 2**31 - 1
 _ROWS = {8: dict.fromkeys(range(1, PANELS[8] + 1), (6, 3, 1)), 16: ROWS[16]}
 """Numbers of rows that are multiplied at the same time, by lanes and vectors in a row, the preferred one first."""
-_OF_TRANSFORMERS = {INTEGERS: FEATURES_OF_INTEGERS[INTEGERS]} if FEATURES_OF_INTEGERS else {}
-"""The same for functions that only transformers need, which are not computed in longer vectors of int16."""
 _SMALLEST = 1e-30
 """Rows and columns of smaller numbers become zeros."""
 
@@ -98,7 +97,7 @@ def _multiply(code: Code, product: IntegerProduct, row: Value, count: int, vecto
 
 def _add_products(code: Code, left: Value, right: Sequence[Value], sums: Sequence[Value]) -> Sequence[Value]:
     """Return the sums plus the products of the pairs in `left` and in each of some vectors."""
-    if len(right) == 1 or code.lanes == 16:
+    if len(right) == 1 or code.are_fused:
         return [code.multiply(left, each, total) for each, total in zip(right, sums, strict=True)]
     # LLVM would write each addition behind its product. A Zen 3 deals out instructions to its units in turn, and only
     # two of the four multiply: a product takes 0.69 cycles then, and 0.62 in this order.
@@ -235,7 +234,7 @@ def _floats(code: Code, numbers: Value) -> Value:
     return code.builder.lshr(numbers, INTEGER(1))
 
 
-multiply_integers = vector_intrinsic(_multiply_integers, FEATURES_OF_INTEGERS)
+multiply_integers = vector_intrinsic(_multiply_integers, FEATURES_OF_INTEGER_PRODUCTS)
 round_rows = vector_intrinsic(_round_rows, FEATURES_OF_INTEGERS)
-round_shares = vector_intrinsic(_round_shares, _OF_TRANSFORMERS)
-pack_integer_values = vector_intrinsic(_pack_integer_values, _OF_TRANSFORMERS)
+round_shares = vector_intrinsic(_round_shares, FEATURES_OF_INTEGERS)
+pack_integer_values = vector_intrinsic(_pack_integer_values, FEATURES_OF_INTEGERS)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from engine.native.jit import kernel
 from engine.nets.kernels.attention import attend
 from engine.nets.kernels.integer_rows import IntegerRows, round_rows
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
@@ -30,7 +29,7 @@ from engine.nets.kernels.plan import (
     Rows,
     Step,
 )
-from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
+from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds, rounding_of
 from engine.nets.kernels.tiled_convolutions import INVERSE, RoundedRow, TiledConvolution, convolve_points, round_row
 from engine.nets.kernels.tiles import DEPTH, FLOATS, POINTS, TILE_ROWS
 from engine.nets.kernels.transfers import copy_points, flatten, read_globals, write_points, write_vector
@@ -159,12 +158,6 @@ def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Ar
 
 
 @kernel
-def _integers_of(layout: Layout) -> int:
-    """Return the numbers in a vector of int16."""
-    return INTEGERS if layout.lanes == 8 else LONG_INTEGERS
-
-
-@kernel
 def _tile_floats(step: Step) -> int:
     """Return the floats that a number of one tile takes for all channels: in int16 two channels are one float."""
     floats: int = step.source.stride
@@ -220,7 +213,7 @@ def _round_tile(layout: Layout, step: Step, weights: Array, memory: Array, tile:
         out=layout.tiles + tile * _tile_floats(step),
         out_stride=_tiles_stride(layout, tiles, _tile_floats(step)),
     )
-    round_rows(_integers_of(layout), memory, weights, rounded)
+    round_rows(rounding_of(step.numbers), memory, weights, rounded)
     for number in range(numbers):
         memory[layout.factors + number * tiles + tile] = memory[factors + number]
 
@@ -229,7 +222,7 @@ def _round_tile(layout: Layout, step: Step, weights: Array, memory: Array, tile:
 def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, tiles: int) -> None:
     """Multiply the transforms by the weights: one matrix product for each number of a tile."""
     lanes, channels, floats = layout.lanes, step.channels, _tile_floats(step)
-    numbers = _integers_of(layout) if step.kind == CONVOLVE_BY_INTEGERS else lanes
+    numbers = step.numbers if step.kind == CONVOLVE_BY_INTEGERS else lanes
     tiles_stride, products_stride = _tiles_stride(layout, tiles, floats), _tiles_stride(layout, tiles, channels)
     for number in range((step.side + step.kernel_height - 1) ** 2):
         rows = Operands(layout.tiles + number * tiles_stride, floats, tiles, layout.factors + number * tiles)

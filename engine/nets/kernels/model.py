@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.nets.folding import folded, global_pooled, value_pooled
 from engine.nets.kernels.memory import Points, Vectors
-from engine.nets.kernels.operands import INTEGERS, ROUNDED, TILED
+from engine.nets.kernels.operands import ROUNDED, TILED
 from engine.nets.kernels.steps import Model, Steps
 from engine.nets.kernels.tiles import TILE_ROWS, tiles_here
 from engine.nets.rounding import Range
@@ -59,21 +59,22 @@ def build_model(
     positions: int,
     *,
     rounded: bool = False,
-    in_integers: bool = False,
+    integers: int = 0,
     by_tiles: bool | None = None,
 ) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. in_integers:
-    compute in int16, of a transformer its blocks, which needs 8 lanes, of others the convolutions of the blocks.
-    by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
+    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. integers: one
+    of VECTORS_OF_INTEGERS of as many lanes, to compute in int16, of a transformer its blocks, of others the
+    convolutions of the blocks; 0 for none. by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do;
+    None for AMX where there is one.
     """
     by_blocks = is_transformer(spec)
     pairs = TILED if (tiles_here() if by_tiles is None else by_tiles) else ROUNDED
-    numbers = (pairs if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
+    numbers = (pairs if rounded else integers or lanes) if by_blocks else None
     rounds = rounded and rounds_convolutions(spec) and numbers in (None, TILED)
     steps = Steps(width, height, lanes, positions, *_kernels(spec), rounded=rounds, numbers=numbers)
-    return _model(steps, spec, in_integers=in_integers and not by_blocks)
+    return _model(steps, spec, integers=0 if by_blocks else integers)
 
 
 def build_byte_model(spec: NetSpec, width: int, height: int, positions: int, ranges: Sequence[Range]) -> Model:
@@ -96,13 +97,13 @@ def _kernels(spec: NetSpec) -> tuple[tuple[int, int], list[tuple[int, int]]]:
     return (height, width), [(each.shape[2], each.shape[3]) for each in others]
 
 
-def _model(steps: Steps, spec: NetSpec, *, in_integers: bool = False) -> Model:
+def _model(steps: Steps, spec: NetSpec, *, integers: int = 0) -> Model:
     """Add all steps of a network, and return its model."""
     trunk = _Trunk(steps, _stem(steps, spec))
-    steps.in_integers = in_integers
+    steps.integers = integers
     for block in spec.blocks:
         _add_block(steps, trunk, block)
-    steps.in_integers = False
+    steps.integers = 0
     points = _tip(steps, trunk, spec.tip)
     _policy(steps, points, spec.policy)
     _value(steps, points, spec.value)

@@ -96,6 +96,7 @@ STEP = np.dtype(
         ("kernel_height", np.int64),
         ("kernel_width", np.int64),
         ("side", np.int64),  # Winograd's m
+        ("numbers", np.int64),  # of CONVOLVE_BY_INTEGERS: operands in a vector, see `code.Code`
         ("steps", np.int64),  # of CONVOLVE_BY_INTEGERS: what an integer of each number and channel stands for
         ("panels", np.int64),  # parts of about equal width that the numbers written are computed in
         ("weights", np.int64),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from engine.native.jit import kernel
 from engine.nets.kernels.integer_rows import IntegerProduct, multiply_integers
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, TILED
+from engine.nets.kernels.operands import FUSED_INTEGERS, INTEGERS, TILED, VECTORS_OF_INTEGERS
 from engine.nets.kernels.tiled_rows import TiledProduct, multiply_tiles
 from engine.nets.kernels.vectors import Product, multiply_rows
 from engine.nets.spec import Array
@@ -46,6 +46,12 @@ def panel_bounds(panel: int, panels: int, vectors: int) -> tuple[int, int]:
 
 
 @kernel
+def rounding_of(numbers: int) -> int:
+    """Return the vectors by which operands in int16 are made for products: the same for those that are fused."""
+    return INTEGERS if numbers == FUSED_INTEGERS else numbers
+
+
+@kernel
 def multiply_operands(
     numbers: int, memory: Array, weights: Array, rows: Operands, right: RightSide, out: Results, adds: int
 ) -> None:
@@ -53,7 +59,7 @@ def multiply_operands(
 
     numbers: operands in a vector, see `code.Code`.
     """
-    if numbers in (INTEGERS, LONG_INTEGERS):
+    if numbers in VECTORS_OF_INTEGERS:
         of_integers = IntegerProduct(
             panel=out.vectors,
             left=rows.first,

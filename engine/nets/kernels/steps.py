@@ -93,8 +93,8 @@ class Steps:
         self._sites, self._roundings = list[Site](), list[ByteRounding]()
         self.ranges: Sequence[Range] | None = None
         """Of the points of each site, to compute what reads them in int8; None for bf16."""
-        self.in_integers = False
-        """Whether the next convolutions are computed in int16 where Winograd's algorithm computes them."""
+        self.integers = 0
+        """The vectors of int16 in which the next convolutions by Winograd's algorithm are computed; 0 for fp32."""
         border, columns, rows = 0, width, height
         for kernel in kernels if rounded else (stem, *kernels):
             side = self._side(*kernel)
@@ -303,7 +303,7 @@ class Steps:
             kind, matrix = CONVOLVE_BY_TILES, self._in_tiles(source, conv, channels, factors)
             self._row = max(self._row, SUMS)
         elif side:
-            kind = CONVOLVE_BY_INTEGERS if self.in_integers else CONVOLVE_BY_WINOGRAD
+            kind = CONVOLVE_BY_INTEGERS if self.integers else CONVOLVE_BY_WINOGRAD
             matrix = transformed(conv.weight, side)
             self._reserve_for_winograd(len(matrix), side, source.stride, channels)
         else:
@@ -365,11 +365,11 @@ class Steps:
     def _reserve_for_winograd(self, numbers: int, side: int, inner: int, channels: int) -> None:
         """Enlarge the shared working memory for tiles of `numbers` numbers, their products and rows of outputs."""
         across, down = -(-self.width // side), -(-self.height // side)
-        tiles, floats = self._memory.positions * across * down, inner // 2 if self.in_integers else inner
+        tiles, floats = self._memory.positions * across * down, inner // 2 if self.integers else inner
         self._tiles = max(self._tiles, numbers * (tiles * floats + self._lanes))
         self._products = max(self._products, numbers * (tiles * channels + self._lanes))
         self._row = max(self._row, across * side * side * channels)
-        if self.in_integers:  # one tile before it is rounded, with what its integers stand for
+        if self.integers:  # one tile before it is rounded, with what its integers stand for
             self._row = max(self._row, numbers * (inner + self._lanes))
             self._tile_rows = max(self._tile_rows, numbers * (tiles + 1))
 
@@ -396,7 +396,7 @@ class Steps:
         if step["kind"] == CONVOLVE_BY_INTEGERS:
             widest = PANELS[lanes]
             matrix, steps = map(np.stack, zip(*(in_integers(each, LARGEST) for each in matrix), strict=True))
-            step["inner"] = matrix.shape[1]
+            step["inner"], step["numbers"] = matrix.shape[1], self.integers
             step["steps"] = self._weights.keep(np.pad(steps, ((0, 0), (0, channels - steps.shape[1]))))
         step["panels"] = panels = panels_of(channels, lanes, widest)
         step["weights"] = self._weights.keep(in_panels(matrix, channels, panels, lanes, by_part=bool(step["side"])))

@@ -11,7 +11,7 @@ from engine.nets.kernels.attention import QUERIES
 from engine.nets.kernels.code import ACTIVATIONS
 from engine.nets.kernels.integer_rows import LARGEST, PANELS, largest_of_keys
 from engine.nets.kernels.memory import Weights, whole
-from engine.nets.kernels.operands import INTEGERS, ROUNDED, TILED
+from engine.nets.kernels.operands import ROUNDED, TILED, VECTORS_OF_INTEGERS
 from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
 from engine.nets.kernels.tiles import DEPTH
@@ -30,7 +30,8 @@ class TransformerSteps:
         self.numbers, self.floats = numbers, 0
         self._width, self._area, self._lanes, self._weights = width, width * height, lanes, weights
         self._tables: dict[bytes, int] = {}
-        self._widest = (PANELS if numbers == INTEGERS else WIDEST_PANEL)[lanes]
+        self._are_integers = numbers in VECTORS_OF_INTEGERS
+        self._widest = (PANELS if self._are_integers else WIDEST_PANEL)[lanes]
         self._unit = DEPTH if numbers == TILED else lanes
         self._chunk = TILED_CHUNK if numbers == TILED else CHUNK
 
@@ -69,7 +70,7 @@ class TransformerSteps:
             units=rows * self._floats(int(step["channels"])),
             sums=self._chunk * WIDEST_PANEL[lanes] * lanes,
             operands=self._chunk * self._floats(hidden),
-            floats=self._chunk * hidden if self.numbers == INTEGERS else 0,
+            floats=self._chunk * hidden * self._are_integers,
             head_factors=self._chunk,
         )
 
@@ -115,7 +116,7 @@ class TransformerSteps:
         self, step: NDArray[np.void], block: AttentionBlock, query_width: int, value_width: int
     ) -> None:
         """Reserve the working memory of an attention block."""
-        keys, are_integers = whole(self._area, self._unit), self.numbers == INTEGERS
+        keys, are_integers = whole(self._area, self._unit), self._are_integers
         rows = self._rows(self._area)
         self._reserve(
             step,
@@ -179,7 +180,7 @@ class TransformerSteps:
 
     def _operands(self, weight: Array) -> Rounded:
         """Return a matrix as operands, of which two rows are one of pairs in bf16 and int16, with steps of int16."""
-        if self.numbers == INTEGERS:
+        if self._are_integers:
             return in_integers(weight, LARGEST)
         zeros = np.zeros(weight.shape[1], np.float32)
         if not self._is_paired():
@@ -197,7 +198,7 @@ class TransformerSteps:
 
     def _is_paired(self) -> bool:
         """Return whether two operands take the place of a float."""
-        return self.numbers in (ROUNDED, INTEGERS, TILED)
+        return self._are_integers or self.numbers in (ROUNDED, TILED)
 
     def _reserve(self, step: NDArray[np.void], **sizes: int) -> None:
         """Set the places of a block in the working memory."""

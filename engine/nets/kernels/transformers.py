@@ -16,9 +16,9 @@ from engine.nets.kernels.integer_rows import (
     IntegerRows,
     round_rows,
 )
-from engine.nets.kernels.operands import INTEGERS, ROUNDED, TILED
+from engine.nets.kernels.operands import ROUNDED, TILED, VECTORS_OF_INTEGERS
 from engine.nets.kernels.plan import Layout, Step
-from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
+from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds, rounding_of
 from engine.nets.kernels.rows import (
     GatedRows,
     ScaledRows,
@@ -41,7 +41,8 @@ INTEGER_CHUNK = 24
 """The same for rows of int16: whole blocks of rows, whose numbers in float32 and int16 are in the nearest cache."""
 ROWS_TOGETHER = 400
 """Rows of a feed forward block from which on positions are computed one by one: more would not fit in the cache."""
-_LONG, _SHORT, _OF_INTEGERS = WIDEST_PANEL[16], WIDEST_PANEL[8], PANELS[8]
+_LONG, _SHORT = WIDEST_PANEL[16], WIDEST_PANEL[8]
+_LONG_OF_INTEGERS, _SHORT_OF_INTEGERS = PANELS[16], PANELS[8]
 
 Matrix: TypeAlias = Any
 """A record of MATRIX; NumPy has no type for its fields."""
@@ -56,9 +57,15 @@ class PointRows(NamedTuple):
 
 
 @kernel
+def are_integers(layout: Layout) -> bool:
+    """Return whether operands are int16."""
+    return layout.numbers in VECTORS_OF_INTEGERS
+
+
+@kernel
 def is_paired(layout: Layout) -> bool:
     """Return whether two operands take the place of a float."""
-    return layout.numbers in (ROUNDED, INTEGERS, TILED)
+    return layout.numbers in (ROUNDED, TILED) or are_integers(layout)
 
 
 @kernel
@@ -72,7 +79,7 @@ def written_numbers(layout: Layout) -> int:
     """Return what functions on rows are called with: operands in a vector or, before they are int16, float32."""
     if layout.numbers == TILED:
         return ROUNDED
-    return layout.lanes if layout.numbers == INTEGERS else layout.numbers
+    return layout.lanes if are_integers(layout) else layout.numbers
 
 
 @kernel
@@ -80,7 +87,7 @@ def chunk_of(layout: Layout) -> int:
     """Return the most rows that are multiplied by a matrix at a time."""
     if layout.numbers == TILED:
         return TILED_CHUNK
-    return INTEGER_CHUNK if layout.numbers == INTEGERS else CHUNK
+    return INTEGER_CHUNK if are_integers(layout) else CHUNK
 
 
 @kernel
@@ -99,7 +106,9 @@ def use_tiles(layout: Layout, memory: Array, begins: int) -> None:
 @kernel
 def panels_of(layout: Layout, vectors: int) -> int:
     """Return the number of panels of a row, as `packing.panels_of` does."""
-    widest = _OF_INTEGERS if layout.numbers == INTEGERS else _LONG if layout.lanes == 16 else _SHORT
+    widest = _LONG if layout.lanes == 16 else _SHORT
+    if are_integers(layout):
+        widest = _LONG_OF_INTEGERS if layout.lanes == 16 else _SHORT_OF_INTEGERS
     return (vectors + widest - 1) // widest
 
 
@@ -132,18 +141,18 @@ def _write_factors(numbers: int, step: Step, memory: Array, rows: PointRows, fac
 def normalize_position(layout: Layout, step: Step, memory: Array, rows: PointRows, out: Operands) -> None:
     """Write the rows of a position as operands, divided by the root of the mean of their squares."""
     _write_factors(written_numbers(layout), step, memory, rows, out.factors)
-    if layout.numbers == INTEGERS:
-        round_points(memory, rows, step.channels, LARGEST, out)
+    if are_integers(layout):
+        round_points(layout, memory, rows, step.channels, LARGEST, out)
         return
     scaled = ScaledRows(rows.first, rows.stride, rows.length, step.channels, out.factors, 1, out.first, out.stride)
     scale_rows(written_numbers(layout), memory, memory, scaled)
 
 
 @kernel
-def round_points(memory: Array, rows: PointRows, channels: int, largest: int, out: Operands) -> None:
+def round_points(layout: Layout, memory: Array, rows: PointRows, channels: int, largest: int, out: Operands) -> None:
     """Write rows as int16, and multiply their factors by what an integer of each stands for."""
     rounded = IntegerRows(rows.first, rows.stride, rows.length, channels, largest, out.factors, out.first, out.stride)
-    round_rows(INTEGERS, memory, memory, rounded)
+    round_rows(rounding_of(layout.numbers), memory, memory, rounded)
 
 
 @kernel
@@ -174,7 +183,7 @@ def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: Ope
     """Compute activation(expand(h)) * gate(h) as operands, for rows h of operands."""
     lanes, matrix, rooms = layout.lanes, step.first, step.rooms
     vectors, panels, parts = matrix.channels // lanes, matrix.panels, 2 if step.is_gated else 1
-    is_rounded_later = layout.numbers == INTEGERS
+    is_rounded_later = are_integers(layout)
     out, out_stride = rooms.operands, floats_of(layout, matrix.channels)
     if is_rounded_later:
         out, out_stride = rooms.floats, matrix.channels
@@ -197,7 +206,7 @@ def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: Ope
     wide = Operands(rooms.operands, floats_of(layout, matrix.channels), rows.length, rooms.head_factors)
     if is_rounded_later:
         memory[wide.factors : wide.factors + rows.length] = 1.0
-        round_points(memory, PointRows(out, out_stride, rows.length), matrix.channels, LARGEST, wide)
+        round_points(layout, memory, PointRows(out, out_stride, rows.length), matrix.channels, LARGEST, wide)
     return wide
 
 

@@ -2,8 +2,17 @@
 
 import pytest
 
-from engine.native.processor import IS_X86
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
+from engine.native.processor import IS_X86, instruction_sets
+from engine.nets.kernels.operands import (
+    FUSED_INTEGERS,
+    INTEGERS,
+    LONG_INTEGERS,
+    ROUNDED,
+    TILED,
+    integers_here,
+    lanes_here,
+    rounds_here,
+)
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.kernels.vectors import WIDEST_PANEL
 
@@ -12,10 +21,11 @@ NUMBERS = [*LANES, *([ROUNDED] if rounds_here() else [])]
 """Operands in a vector, see `engine.nets.kernels.code.Code`."""
 OF_INTEGERS = [
     *([INTEGERS] if IS_X86 and LANES else []),
-    *([LONG_INTEGERS] if integers_here() == LONG_INTEGERS else []),
+    *([FUSED_INTEGERS] if IS_X86 and LANES and "avxvnni" in instruction_sets() else []),
+    *([LONG_INTEGERS] if integers_here(16) == LONG_INTEGERS else []),
 ]
 """The same where they are int16."""
-OF_TRANSFORMERS = [*NUMBERS, *OF_INTEGERS[:1], *([TILED] if tiles_here() else [])]
+OF_TRANSFORMERS = [*NUMBERS, *OF_INTEGERS, *([TILED] if tiles_here() else [])]
 """The same in the blocks of transformers."""
 needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled here, or the CPU has no AVX2")
 needs_rounding = pytest.mark.skipif(not rounds_here(), reason="kernels are not compiled here, or the CPU has no bf16")

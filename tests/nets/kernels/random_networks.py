@@ -16,17 +16,17 @@ import numpy as np
 import torch
 
 from engine.encoders import ENCODERS
-from engine.native.processor import IS_X86
 from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, ROUNDED, TILED, integers_here, lanes_here, rounds_here
+from engine.nets.kernels.operands import LANES_OF, ROUNDED, TILED, lanes_here, rounds_here
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.random import Layers, random_spec
 from engine.nets.spec import Activation, NestedBottleneckBlock, NetSpec, Score, ValueKind, tensors
 from engine.nets.torch_modules.model import TorchModel
 from tests.nets.examples import random_inputs
+from tests.nets.kernels.lanes import OF_INTEGERS
 
 FIELDS = ("policy", "result", "score", "ownership")
 GUARD = 64
@@ -109,13 +109,13 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     rounds = is_transformer(spec) and rounds_here() and generator.random() < 0.3
     in_bytes = multiplies_bytes() and not is_transformer(spec) and generator.random() < 0.4
     lanes = 16 if rounds or in_bytes else usable[generator.integers(len(usable))]
-    rounds_long = integers_here() == LONG_INTEGERS and not (rounds or in_bytes or is_transformer(spec))
-    integers = IS_X86 and (lanes == 8 or rounds_long) and generator.random() < 0.5
+    able = [0] if rounds or in_bytes else [0, *(each for each in OF_INTEGERS if LANES_OF[each] == lanes)]
+    integers = able[generator.integers(len(able))]
     work = width * height * sum(each.size for _, each in tensors(spec))
     count = min(int(generator.integers(1, 65)), max(1, _MOST_WORK // work))
     together = int(generator.integers(1, 6))
     by_tiles = tiles_here() and generator.random() < 0.7
-    kind = {"rounded": rounds, "in_integers": integers, "by_tiles": by_tiles}
+    kind = {"rounded": rounds, "integers": integers, "by_tiles": by_tiles}
     planes, globals_ = random_inputs(spec, height, width, count)
     if in_bytes:
         model = build_byte_model(spec, width, height, together, measured_ranges(spec, planes, globals_))
@@ -140,8 +140,7 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     is_intact = all(each.is_intact() for each in (weights, memory, *inputs, *outputs))
     # As bytes: pairs of int16 may look like NaN.
     is_intact &= weights.buffer.tobytes() == model.plan.weights.tobytes()
-    whole = LONG_INTEGERS if lanes == 16 else INTEGERS
-    numbers = (TILED if by_tiles else ROUNDED) if rounds else whole if integers else lanes
+    numbers = (TILED if by_tiles else ROUNDED) if rounds else integers or lanes
     form = "int8" if in_bytes else f"{numbers} numbers in a vector"
     what = f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {form}"
     return what, error, bound, is_intact

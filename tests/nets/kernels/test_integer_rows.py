@@ -19,14 +19,14 @@ from engine.nets.kernels.integer_rows import (
     round_rows,
     round_shares,
 )
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS
+from engine.nets.kernels.operands import FEATURES_OF_INTEGERS, LANES_OF
 from engine.nets.kernels.packing import in_integers
 from tests.nets.kernels.lanes import OF_INTEGERS, needs_integers
 from tests.nets.kernels.test_tiles import joined
 
 pytestmark = needs_integers
-LANES = 8
-LANES_OF = {INTEGERS: 8, LONG_INTEGERS: 16}
+ROUNDING = [numbers for numbers in OF_INTEGERS if numbers in FEATURES_OF_INTEGERS]
+"""Those of operands that are rounded."""
 WIDTHS = [(numbers, panel) for numbers in OF_INTEGERS for panel in range(1, PANELS[LANES_OF[numbers]] + 1)]
 
 
@@ -43,15 +43,15 @@ def rounding(numbers: int, memory: np.ndarray, rows: IntegerRows) -> None:
 
 
 @kernel
-def share(memory: np.ndarray, shares: IntegerShares) -> None:
+def share(numbers: int, memory: np.ndarray, shares: IntegerShares) -> None:
     """Round shares."""
-    round_shares(INTEGERS, memory, memory, shares)
+    round_shares(numbers, memory, memory, shares)
 
 
 @kernel
-def pack(memory: np.ndarray, values: IntegerValues) -> None:
+def pack(numbers: int, memory: np.ndarray, values: IntegerValues) -> None:
     """Pack values."""
-    pack_integer_values(INTEGERS, memory, memory, values)
+    pack_integer_values(numbers, memory, memory, values)
 
 
 def as_floats(integers: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_no_score_of_a_query_and_a_key_exceeds_int32(width: int) -> None:
     assert width * LARGEST * largest_of_keys(width) <= LARGEST_SUM
 
 
-@pytest.mark.parametrize("numbers", OF_INTEGERS)
+@pytest.mark.parametrize("numbers", ROUNDING)
 @pytest.mark.parametrize("largest", [LARGEST, LARGEST_SHARE, 1000])
 def test_rows_are_rounded_so_that_their_largest_number_uses_all_bits(largest: int, numbers: int) -> None:
     width = 3 * LANES_OF[numbers]
@@ -134,14 +134,15 @@ def test_rows_are_rounded_so_that_their_largest_number_uses_all_bits(largest: in
     assert np.all(views["out"][:, -3:] == 7.0)
 
 
-@pytest.mark.parametrize("keys", [1, 8, 9, 81, 361])
-def test_shares_are_rounded_and_add_up_to_one(keys: int) -> None:
-    stride = -(-keys // LANES) * LANES
+@pytest.mark.parametrize("numbers", ROUNDING)
+@pytest.mark.parametrize("keys", [1, 8, 9, 16, 17, 81, 361])
+def test_shares_are_rounded_and_add_up_to_one(keys: int, numbers: int) -> None:
+    stride = -(-keys // LANES_OF[numbers]) * LANES_OF[numbers]
     powers = np.exp2(-np.random.default_rng(keys).exponential(6, (3, stride))).astype(np.float32)
     powers[:, keys:] = 2.0**-126
     factors = (1.0 / powers[:, :keys].sum(axis=1)).astype(np.float32)
     memory, starts, views = joined(points=powers, factors=factors, out=np.zeros((3, stride // 2), np.float32))
-    share(memory, IntegerShares(stride=stride, rows=3, keys=keys, out_stride=stride // 2, **starts))
+    share(numbers, memory, IntegerShares(stride=stride, rows=3, keys=keys, out_stride=stride // 2, **starts))
     found = as_integers(views["out"])
     np.testing.assert_allclose(found / LARGEST_SHARE, powers * factors[:, None], atol=0.51 / LARGEST_SHARE)
     assert np.all(found[:, keys:] == 0)
@@ -149,14 +150,15 @@ def test_shares_are_rounded_and_add_up_to_one(keys: int) -> None:
     np.testing.assert_allclose(views["factors"], 1.0 / LARGEST_SHARE, rtol=1e-6)
 
 
+@pytest.mark.parametrize("numbers", ROUNDING)
 @pytest.mark.parametrize("rows", [1, 2, 5, 8])
-def test_values_are_packed_in_pairs_of_rows_with_a_step_for_each_channel(rows: int) -> None:
-    width, pairs = 2 * LANES, -(-rows // 2)
+def test_values_are_packed_in_pairs_of_rows_with_a_step_for_each_channel(rows: int, numbers: int) -> None:
+    width, pairs = 2 * LANES_OF[numbers], -(-rows // 2)
     points = np.random.default_rng(rows).normal(0, 3, (rows, width)).astype(np.float32)
     points[:, 1] = 0.0
     out = np.full((pairs + 1, width), 7.0, dtype=np.float32)
     memory, starts, views = joined(points=points, factors=np.zeros(width, np.float32), out=out)
-    pack(memory, IntegerValues(stride=width, rows=rows, channels=width, **starts))
+    pack(numbers, memory, IntegerValues(stride=width, rows=rows, channels=width, **starts))
     found = as_integers(views["out"][:pairs]).reshape(pairs, width, 2).transpose(0, 2, 1).reshape(-1, width)
     steps = np.abs(points).max(axis=0) / LARGEST_SHARE
     np.testing.assert_allclose(views["factors"], steps, rtol=1e-6, atol=1e-30)

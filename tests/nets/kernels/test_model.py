@@ -9,7 +9,7 @@ from engine.encoders import ENCODERS
 from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
-from engine.nets.kernels.operands import INTEGERS, LONG_INTEGERS, ROUNDED, TILED
+from engine.nets.kernels.operands import LANES_OF, ROUNDED, TILED, VECTORS_OF_INTEGERS
 from engine.nets.kernels.plan import Rows
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
@@ -51,7 +51,7 @@ CASES_IN_INTEGERS = [
     for numbers in OF_INTEGERS
     for name, spec in EXAMPLES.items()
     for size in boards(spec)
-    if size != SIZES[-1] and (numbers == INTEGERS or name not in TRANSFORMERS)
+    if size != SIZES[-1]
 ]
 CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in boards(spec)]
 
@@ -59,18 +59,18 @@ CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in bo
 class Computer:
     """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes.
 
-    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, INTEGERS or LONG_INTEGERS for
-    int16, or BYTES for int8, with ranges of random positions.
+    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, one of VECTORS_OF_INTEGERS
+    for int16, or BYTES for int8, with ranges of random positions.
     """
 
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
         self.spec, self.area, in_bytes = spec, width * height, lanes == BYTES
         self.rounded, by_tiles = lanes in (0, BYTES, ROUNDED, TILED), lanes != ROUNDED
-        in_integers = lanes in (INTEGERS, LONG_INTEGERS)
-        self.tolerance = 0.1 if in_bytes else 0.02 if self.rounded else 0.005 if in_integers else 0.0
+        integers = lanes if lanes in VECTORS_OF_INTEGERS else 0
+        self.tolerance = 0.1 if in_bytes else 0.02 if self.rounded else 0.005 if integers else 0.0
         """Share of the largest number by which the outputs may be wrong."""
-        floats = 16 if self.rounded or lanes == LONG_INTEGERS else 8 if in_integers else lanes
-        kind = {"rounded": self.rounded, "in_integers": in_integers, "by_tiles": by_tiles}
+        floats = 16 if self.rounded else LANES_OF[lanes]
+        kind = {"rounded": self.rounded, "integers": integers, "by_tiles": by_tiles}
         if in_bytes:
             ranges = measured_ranges(spec, *random_inputs(spec, height, width, 16))
             self.model = build_byte_model(spec, width, height, positions, ranges)

@@ -5,7 +5,7 @@ import pytest
 
 from engine.native.jit import kernel
 from engine.nets.kernels.integer_rows import PANELS
-from engine.nets.kernels.operands import LONG_INTEGERS, TILED
+from engine.nets.kernels.operands import LANES_OF, TILED
 from engine.nets.kernels.packing import bounds_of, in_pairs
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.tiled_rows import TileUse, set_tiles
@@ -71,7 +71,7 @@ def test_a_product_by_tiles_equals_that_of_the_rounded_numbers_and_writes_nothin
 @needs_integers
 @pytest.mark.parametrize("numbers", OF_INTEGERS)
 def test_a_product_of_integers_is_exact_times_the_factors_of_its_rows_and_columns(numbers: int) -> None:
-    lanes = 16 if numbers == LONG_INTEGERS else 8
+    lanes = LANES_OF[numbers]
     generator, width = np.random.default_rng(5), PANELS[lanes] * lanes
     left, right = generator.integers(-999, 1000, (ROWS, 2 * K)), generator.integers(-999, 1000, (2 * K, width))
     of_rows, of_columns = (generator.uniform(0.5, 2.0, size).astype(np.float32) for size in (ROWS, width))
