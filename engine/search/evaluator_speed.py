@@ -1,14 +1,14 @@
 """Measures the speed of an evaluator, called as a search calls it but without a search."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator, program_of
-from engine.native.closures import invoke
+from engine.native.closures import FAILED, invoke
 from engine.native.jit import kernel
 from engine.search.bench_positions import positions_to_evaluate
 from engine.search.driver import worker_count
@@ -20,11 +20,12 @@ _AT_LEAST = 32
 
 
 @kernel
-def evaluate_again(program: NDArray[np.int64], seeds: NDArray[np.uint64], count: int, times: int) -> None:
-    """Run a program `times` times, with other seeds each time.
+def evaluate_again(program: NDArray[np.int64], seeds: NDArray[np.uint64], count: int, times: int) -> int:
+    """Run a program `times` times, with other seeds each time, until it fails; return the positions evaluated.
 
     program: [steps, 2], the addresses of its closures. seeds: those of its positions. count: rows.
     """
+    done = 0
     # The CPU learns to predict the branches of a playout that is repeated: two to four times as many on 9x9.
     for _ in range(times):
         for row in range(count):
@@ -32,6 +33,10 @@ def evaluate_again(program: NDArray[np.int64], seeds: NDArray[np.uint64], count:
         rows = count
         for step in range(len(program)):
             rows = invoke(program[step], rows)
+            if rows == FAILED:
+                return done
+        done += count
+    return done
 
 
 class Measured:
@@ -56,28 +61,27 @@ class Measured:
         return min(max(1, batch), max(self.batches))
 
     def per_second(self, seconds: float, batch: int) -> float:
-        """Return the positions evaluated per second in calls of `batch`, encoding included."""
-        done, end = [0] * len(self._outs), time.perf_counter() + seconds
-        threads = [threading.Thread(target=self._work, args=(place, batch, end, done)) for place in range(len(done))]
-        start = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return sum(done) / (time.perf_counter() - start)
+        """Return the positions evaluated per second in calls of `batch`, encoding included. Raises as `evaluate`."""
+        with ThreadPoolExecutor(len(self._outs)) as pool:
+            start = time.perf_counter()
+            workers = [pool.submit(self._work, place, batch, start + seconds) for place in range(len(self._outs))]
+            done = sum(each.result() for each in workers)
+            return done / (time.perf_counter() - start)
 
-    def _work(self, place: int, batch: int, end: float, done: list[int]) -> None:
-        """Evaluate batches until the time `end`, at least one; add the number of positions to `done`."""
+    def _work(self, place: int, batch: int, end: float) -> int:
+        """Evaluate batches until the time `end`, at least one; return the number of positions."""
         program, times = self._programs[place], -(-_AT_LEAST // batch)
         addresses = None if program is None else np.array([step.closure.address for step in program.steps])
-        seeds = self._positions.seeds
+        seeds, done = self._positions.seeds, 0
         while True:
             if addresses is None:
                 seeds += np.uint64(len(seeds))
                 self.evaluator.evaluate(self._positions, batch, self._outs[place])
-                done[place] += batch
+                done += batch
+            elif (found := evaluate_again(addresses, seeds, batch, times)) == batch * times:
+                done += found
             else:
-                evaluate_again(addresses, seeds, batch, times)
-                done[place] += batch * times
+                # A program reports only that it failed; this raises the error.
+                self.evaluator.evaluate(self._positions, batch, self._outs[place])
             if time.perf_counter() >= end:
-                return
+                return done

@@ -30,7 +30,7 @@ from engine.search.bench_positions import middle_game, positions_to_evaluate, se
 from engine.search.evaluator_speed import Measured
 from engine.support.command_line import joined
 from engine.support.stopping import interrupting
-from tests.native_fakes import NativeFake, needs_closures
+from tests.native_fakes import CALLS, FAIL_AT, NativeFake, needs_closures
 
 QUICK = ["bench", "--size", "6x4", "--runs", "1", "--seconds", "0.01", "--backend", "openvino", "--precision", "fp32"]
 
@@ -132,6 +132,16 @@ def test_an_evaluator_is_asked_by_as_many_threads_as_it_wants_calls() -> None:
     evaluator = Crowded()
     assert Measured(evaluator, 5, 5).per_second(0.1, 8) > 0
     assert most == evaluator.attributes.concurrent == 2
+
+
+@needs_closures
+def test_evaluations_that_fail_are_not_counted_but_raise() -> None:
+    evaluator = NativeFake(threads=1)
+    measured = Measured(evaluator, 5, 5)
+    counts = evaluator.counts[0]
+    evaluator.fail_at = counts[FAIL_AT] = counts[CALLS] + 5
+    with pytest.raises(ArithmeticError, match="made to fail"):
+        measured.per_second(10.0, 1)
 
 
 KATAGO_OUTPUT = """

@@ -11,14 +11,15 @@ from engine.nets.kernels.integer_rows import IntegerRows, round_rows
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
-    CONVOLVE_BY_INTEGERS,
     CONVOLVE_BY_TILES,
     CONVOLVE_BY_WINOGRAD,
+    CONVOLVE_POINTS,
     FEED_FORWARD,
     FLATTEN,
     FROM_ROWS,
     NORMALIZE,
     NORMALIZE_ROWS,
+    POINTS_TOGETHER,
     POOL,
     READ_GLOBALS,
     READ_PLANES,
@@ -77,8 +78,10 @@ def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None
         kind = step.kind
         if kind == CONVOLVE:
             _convolve(layout, step, weights, memory, count)
-        elif kind in (CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS):
+        elif kind == CONVOLVE_BY_WINOGRAD:
             _convolve_by_winograd(layout, step, weights, memory, count)
+        elif kind == CONVOLVE_POINTS:
+            _convolve_points(layout, step, weights, memory, count)
         elif kind == CONVOLVE_BY_TILES:
             _convolve_by_tiles(layout, step, weights, memory, count)
         elif kind == ATTEND:
@@ -148,6 +151,40 @@ def _convolve(layout: Layout, step: Step, weights: Array, memory: Array, count: 
 
 
 @kernel
+def _convolve_points(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
+    """Convolve by a kernel of one point in int16: some rows of a board at a time, each point in steps of its own."""
+    lanes, channels, stride, width = layout.lanes, step.channels, step.source.stride, layout.width
+    floats, lines = stride // 2, max(1, POINTS_TOGETHER // width)
+    for position in range(count):
+        for first in range(0, layout.height, lines):
+            end_line = min(first + lines, layout.height)
+            rows = Operands(layout.tiles, floats, (end_line - first) * width, layout.factors)
+            memory[rows.factors : rows.factors + rows.length] = 1.0
+            for y in range(first, end_line):
+                done = (y - first) * width
+                rounded = IntegerRows(
+                    points=step.source.first + (position * layout.rows + y) * layout.columns * stride,
+                    stride=stride,
+                    rows=width,
+                    channels=stride,
+                    largest=LARGEST,
+                    factors=rows.factors + done,
+                    out=rows.first + done * floats,
+                    out_stride=floats,
+                )
+                round_rows(rounding_of(step.numbers), memory, weights, rounded)
+            for panel in range(step.panels):
+                begin, end = panel_bounds(panel, step.panels, channels // lanes)
+                right = RightSide(step.weights + begin * lanes * step.inner, step.inner, step.steps + begin * lanes)
+                out = Results(layout.row + begin * lanes, channels, end - begin)
+                multiply_operands(step.numbers, memory, weights, rows, right, out, 0)
+            for y in range(first, end_line):
+                place = (position * layout.rows + y) * layout.columns
+                row = _Row(layout.row + (y - first) * width * channels, channels, position, place, width)
+                _finish(layout, step, weights, memory, row)
+
+
+@kernel
 def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
     """Convolve by Winograd's algorithm, with the tiles of all positions together; see `winograd`."""
     side = step.side
@@ -161,7 +198,7 @@ def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Ar
 def _tile_floats(step: Step) -> int:
     """Return the floats that a number of one tile takes for all channels: in int16 two channels are one float."""
     floats: int = step.source.stride
-    return floats // 2 if step.kind == CONVOLVE_BY_INTEGERS else floats
+    return floats // 2 if step.numbers else floats
 
 
 @kernel
@@ -176,7 +213,7 @@ def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, 
     """Write the transforms of the tiles of all positions: each of their numbers as the left side of a product."""
     side, border, stride = step.side, step.kernel_height // 2, step.source.stride
     across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
-    are_integers, tile = step.kind == CONVOLVE_BY_INTEGERS, 0
+    are_integers, tile = step.numbers != 0, 0
     for position in range(count):
         for y in range(down):
             place = (position * layout.rows + y * side - border) * layout.columns - border
@@ -222,7 +259,7 @@ def _round_tile(layout: Layout, step: Step, weights: Array, memory: Array, tile:
 def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, tiles: int) -> None:
     """Multiply the transforms by the weights: one matrix product for each number of a tile."""
     lanes, channels, floats = layout.lanes, step.channels, _tile_floats(step)
-    numbers = step.numbers if step.kind == CONVOLVE_BY_INTEGERS else lanes
+    numbers = step.numbers or lanes
     tiles_stride, products_stride = _tiles_stride(layout, tiles, floats), _tiles_stride(layout, tiles, channels)
     for number in range((step.side + step.kernel_height - 1) ** 2):
         rows = Operands(layout.tiles + number * tiles_stride, floats, tiles, layout.factors + number * tiles)

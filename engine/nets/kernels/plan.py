@@ -19,7 +19,7 @@ from engine.nets.spec import Array
     READ_GLOBALS,
     CONVOLVE,
     CONVOLVE_BY_WINOGRAD,
-    CONVOLVE_BY_INTEGERS,
+    CONVOLVE_POINTS,
     CONVOLVE_BY_TILES,
     NORMALIZE,
     POOL,
@@ -32,7 +32,11 @@ from engine.nets.spec import Array
     ATTEND,
     FEED_FORWARD,
 ) = range(16)
-"""Kinds of a step."""
+"""Kinds of a step; CONVOLVE_POINTS: in int16, by kernels of one point."""
+
+POINTS_TOGETHER = 60
+"""Most points, in whole rows of a board, that CONVOLVE_POINTS multiplies at a time: whole blocks of rows of a product,
+whose numbers are in a core's second cache."""
 
 PLACE = np.dtype([("first", np.int64), ("stride", np.int64)])
 """Points or vectors: index of the first one (of points: on the first board), and floats from one to the next."""
@@ -96,8 +100,8 @@ STEP = np.dtype(
         ("kernel_height", np.int64),
         ("kernel_width", np.int64),
         ("side", np.int64),  # Winograd's m
-        ("numbers", np.int64),  # of CONVOLVE_BY_INTEGERS: operands in a vector, see `code.Code`
-        ("steps", np.int64),  # of CONVOLVE_BY_INTEGERS: what an integer of each number and channel stands for
+        ("numbers", np.int64),  # of a convolution in int16: operands in a vector, see `code.Code`; 0 for fp32
+        ("steps", np.int64),  # of the same: what an integer of each number and channel of the weights stands for
         ("panels", np.int64),  # parts of about equal width that the numbers written are computed in
         ("weights", np.int64),
         # For these see `vectors.FinishedRow`; of CONVOLVE_BY_TILES `tiled_convolutions.TiledConvolution`.

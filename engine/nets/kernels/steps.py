@@ -19,14 +19,15 @@ from engine.nets.kernels.packing import in_integers, in_panels, in_rows, in_two_
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
-    CONVOLVE_BY_INTEGERS,
     CONVOLVE_BY_TILES,
     CONVOLVE_BY_WINOGRAD,
+    CONVOLVE_POINTS,
     FEED_FORWARD,
     FLATTEN,
     FROM_ROWS,
     NORMALIZE,
     NORMALIZE_ROWS,
+    POINTS_TOGETHER,
     POOL,
     READ_GLOBALS,
     READ_PLANES,
@@ -37,14 +38,14 @@ from engine.nets.kernels.plan import (
     Layout,
     Plan,
 )
-from engine.nets.kernels.tiled_convolutions import FACTORS, INVERSE, STEP_OF_SUMS, SUMS
+from engine.nets.kernels.tiled_convolutions import INVERSE, STEP_OF_SUMS, SUMS, factors_of, set_norm
 from engine.nets.kernels.tiles import BF16, DEPTH, FLOATS, POINTS, SIGNED, UNSIGNED, in_order_of_tiles, in_tiles
 from engine.nets.kernels.transformer_steps import TransformerSteps
 from engine.nets.kernels.winograd import LARGEST, outputs_at_once, transformed
 from engine.nets.rounding import Range
 from engine.nets.spec import Activation, Array, AttentionBlock, Conv, FeedForwardBlock, Linear, Norm, RmsNorm
 
-_CONVOLUTIONS = CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS, CONVOLVE_BY_TILES
+_CONVOLUTIONS = CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_POINTS, CONVOLVE_BY_TILES
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Steps:
         self.ranges: Sequence[Range] | None = None
         """Of the points of each site, to compute what reads them in int8; None for bf16."""
         self.integers = 0
-        """The vectors of int16 in which the next convolutions by Winograd's algorithm are computed; 0 for fp32."""
+        """The vectors of int16 in which the next convolutions are computed, 1x1 or Winograd's; 0 for fp32."""
         border, columns, rows = 0, width, height
         for kernel in kernels if rounded else (stem, *kernels):
             side = self._side(*kernel)
@@ -201,10 +202,10 @@ class Steps:
         made_them = is_convolution and step["raw"]["first"] == points.first and step["raw"]["stride"] != 0
         if not made_them:
             self._row = max(self._row, self.width * points.stride)
-            factors = _factors(points.stride, None, None)
+            factors = factors_of(points.stride, None, None)
             step = self._add(NORMALIZE, source=points, channels=points.stride)
             self._set_factors(step, factors)
-        _set_norm(factors, norm)
+        set_norm(factors, norm)
         self._set_post(step, factors, post)
         step["activation"] = ACTIVATIONS.index(activation)
         return post
@@ -226,7 +227,7 @@ class Steps:
         step["activation"] = ACTIVATIONS.index(activation)
         step["kernel_height"] = step["kernel_width"] = step["is_vector"] = 1
         self._set_matrix(step, layer.weight[None])
-        self._set_factors(step, _factors(channels, layer.bias, None))
+        self._set_factors(step, factors_of(channels, layer.bias, None))
         return post
 
     def pooled(self, points: Points) -> Vectors:
@@ -297,19 +298,22 @@ class Steps:
         outputs, inputs, height, width = conv.weight.shape
         channels = self._written(source, conv)
         side = self._stem_side if source == self._planes else self._side(height, width)
-        factors = _factors(channels, conv.bias, norm)
+        factors = factors_of(channels, conv.bias, norm)
         if source.format != FLOATS:
             side = 0
             kind, matrix = CONVOLVE_BY_TILES, self._in_tiles(source, conv, channels, factors)
             self._row = max(self._row, SUMS)
         elif side:
-            kind = CONVOLVE_BY_INTEGERS if self.integers else CONVOLVE_BY_WINOGRAD
-            matrix = transformed(conv.weight, side)
+            kind, matrix = CONVOLVE_BY_WINOGRAD, transformed(conv.weight, side)
             self._reserve_for_winograd(len(matrix), side, source.stride, channels)
+        elif self.integers and height == width == 1:
+            kind, matrix = CONVOLVE_POINTS, in_rows(conv.weight, inputs, outputs)
+            self._reserve_for_points(source.stride, channels)
         else:
             kind, matrix = CONVOLVE, in_rows(conv.weight, inputs if width == 1 else source.stride, outputs)
             self._row = max(self._row, self.width * channels)
         step = self._add(kind, inner=inputs, channels=channels, source=source, **places)
+        step["numbers"] = self.integers if kind in (CONVOLVE_POINTS, CONVOLVE_BY_WINOGRAD) else 0
         step["activation"] = ACTIVATIONS.index(activation)
         step["kernel_height"], step["kernel_width"], step["side"] = height, width, side
         self._set_matrix(step, matrix)
@@ -373,6 +377,12 @@ class Steps:
             self._row = max(self._row, numbers * (inner + self._lanes))
             self._tile_rows = max(self._tile_rows, numbers * (tiles + 1))
 
+    def _reserve_for_points(self, inner: int, channels: int) -> None:
+        """Enlarge it for a convolution of points in int16: the operands of some, their factors and products."""
+        points = max(1, POINTS_TOGETHER // self.width) * self.width
+        self._tiles = max(self._tiles, points * inner // 2)
+        self._tile_rows, self._row = max(self._tile_rows, points), max(self._row, points * channels)
+
     def _add(
         self, kind: int, *, inner: int = 0, channels: int = 0, **places: Points | Vectors | None
     ) -> NDArray[np.void]:
@@ -393,10 +403,10 @@ class Steps:
             step["weights"] = self._weights.keep(matrix)
             return
         channels, lanes, widest = int(step["channels"]), self._lanes, None
-        if step["kind"] == CONVOLVE_BY_INTEGERS:
+        if step["numbers"]:
             widest = PANELS[lanes]
             matrix, steps = map(np.stack, zip(*(in_integers(each, LARGEST) for each in matrix), strict=True))
-            step["inner"], step["numbers"] = matrix.shape[1], self.integers
+            step["inner"] = matrix.shape[1]
             step["steps"] = self._weights.keep(np.pad(steps, ((0, 0), (0, channels - steps.shape[1]))))
         step["panels"] = panels = panels_of(channels, lanes, widest)
         step["weights"] = self._weights.keep(in_panels(matrix, channels, panels, lanes, by_part=bool(step["side"])))
@@ -430,21 +440,3 @@ class Steps:
             on_board[:] = np.arange(self.height)[:, None] * self._memory.grid.columns + np.arange(self.width)
             self._tables[grid] = self._weights.keep(table.view(np.float32))
         return self._tables[grid]
-
-
-def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
-    """Return the factors [FACTORS, channels] of a `TiledConvolution`; other kinds of steps use the first three."""
-    factors = np.zeros((FACTORS, channels), dtype=np.float32)
-    factors[1] = 1.0
-    if bias is not None:
-        factors[0, : len(bias)] = bias
-    if norm is not None:
-        _set_norm(factors, norm)
-    return factors
-
-
-def _set_norm(factors: Array, norm: Norm | RmsNorm) -> None:
-    scale, shift = (norm.weight, norm.bias) if isinstance(norm, RmsNorm) else norm.affine()
-    factors[1, : len(scale)] = scale
-    if shift is not None:
-        factors[2, : len(shift)] = shift

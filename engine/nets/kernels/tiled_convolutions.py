@@ -8,6 +8,8 @@ from functools import partial, reduce
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from engine.native.instructions import cgutils, compile_for, ir
 from engine.native.processor import IS_X86
 from engine.nets.kernels.code import (
@@ -34,7 +36,7 @@ from engine.nets.kernels.tiles import (
     UNSIGNED,
     Tiles,
 )
-from engine.nets.spec import Activation
+from engine.nets.spec import Activation, Array, Norm, RmsNorm
 
 SUMS = 2 * POINTS * DEPTH
 """Floats of two products: the one that is computed and the one before it, which is finished meanwhile."""
@@ -47,6 +49,25 @@ _BIAS, _SCALE, _SHIFT, STEP_OF_SUMS, INVERSE = range(FACTORS)
 _CURRENT_ROUNDING = 4
 _SCALED_BEFORE = Activation.IDENTITY, Activation.RELU
 """Activations for which f(a * x) = a * f(x) with a > 0."""
+
+
+def factors_of(channels: int, bias: Array | None, norm: Norm | None) -> Array:
+    """Return the factors [FACTORS, channels] of a convolution; beside tiles, steps use the first three."""
+    factors = np.zeros((FACTORS, channels), dtype=np.float32)
+    factors[_SCALE] = 1.0
+    if bias is not None:
+        factors[_BIAS, : len(bias)] = bias
+    if norm is not None:
+        set_norm(factors, norm)
+    return factors
+
+
+def set_norm(factors: Array, norm: Norm | RmsNorm) -> None:
+    """Set scale and shift of a norm."""
+    scale, shift = (norm.weight, norm.bias) if isinstance(norm, RmsNorm) else norm.affine()
+    factors[_SCALE, : len(scale)] = scale
+    if shift is not None:
+        factors[_SHIFT, : len(shift)] = shift
 
 
 class TiledConvolution(NamedTuple):
