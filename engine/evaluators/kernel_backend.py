@@ -1,8 +1,7 @@
 """The numba backend: computes networks by Keima's own kernels on the CPU, in fp32, bf16 or int16.
 
 bf16 needs AMX for networks of convolutions, AMX or AVX-512 with bf16 for transformers, whose blocks it computes in it.
-int16 is for CPUs with AVX2 and no AVX-512: the blocks of transformers, and the convolutions in other networks' blocks;
-and for those with AVX-512 VNNI: these convolutions, for which bf16 by AMX is faster where there is one.
+int16 is for CPUs without them, the blocks again: the default with AVX-VNNI or AVX-512 VNNI, asked for with AVX2 alone.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """
@@ -27,7 +26,7 @@ from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
-from engine.nets.kernels.operands import LONG_INTEGERS, integers_here, lanes_here, rounds_here
+from engine.nets.kernels.operands import FUSED_INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
@@ -67,14 +66,14 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
 def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return those of `precisions` that may be chosen where none is asked for, the preferred one last.
 
-    int8 comes before it, and int16 on AVX-512 without bf16: they are taken where they were measured to be faster and to
-    lose little (`keima bench --choose`). int16 of AVX2 is left out: on 19x19 it did not win against fp32 at equal time
-    (docs/performance.md).
+    int8 comes before it: it is taken where it was measured to be faster and to lose little (`keima bench --choose`).
+    int16 is left out beside bf16 and tiles, and where AVX2 multiplies it by two instructions: there it did not win
+    against fp32 on 19x19 at equal time (docs/performance.md).
     """
     able = precisions(spec)
-    is_faster = integers_here(lanes_here()) == LONG_INTEGERS and "bf16" not in able
-    found = [each for each in able if each != "int16" or is_faster]
-    return tuple(sorted(found, key=lambda each: (each not in ("int8", "int16"), found.index(each))))
+    is_fused = integers_here(lanes_here()) in (FUSED_INTEGERS, LONG_INTEGERS)
+    found = [each for each in able if each != "int16" or (is_fused and "bf16" not in able and not tiles_here())]
+    return tuple(sorted(found, key=lambda each: (each != "int8", found.index(each))))
 
 
 @dataclass(eq=False)

@@ -81,8 +81,7 @@ def test_the_kernels_compute_transformers_in_bf16_where_vectors_are_multiplied_i
     machine("openvino", "torch", instructions="avx512bf16", lanes=16, rounds=True)
     assert [choose(spec, precision=each) for each in ("auto", "bf16", "fp32", "int8")] == [*["numba"] * 3, "openvino"]
     assert choose(SPEC, precision="bf16") == "openvino"
-    machine("openvino", "torch", instructions=VNNI, lanes=16)
-    assert [choose(spec), choose(spec, precision="fp32")] == ["openvino", "numba"]
+    assert kernels.automatic_precisions(spec) == ("fp32", "bf16")
     machine("torch", instructions=PLAIN)
     assert choose(spec) == "numba"
 
@@ -102,12 +101,17 @@ def test_the_kernels_compute_transformers_where_nothing_is_faster_than_avx2(mach
     assert choose(spec, precision="int16") == "openvino"
 
 
-def test_int16_is_a_candidate_with_avx512_vnni_and_no_tiles(machine) -> None:
-    machine("openvino", "torch", instructions=VNNI, lanes=16)
-    assert kernels.precisions(SPEC) == ("fp32", "int16")
-    assert kernels.automatic_precisions(SPEC) == ("int16", "fp32")
-    assert ("numba", "int16") in backends.cpu_candidates(SPEC)[1:]
-    assert kernels.precisions(EXAMPLES["transformer"]) == ("fp32",)
+@pytest.mark.parametrize("spec", [SPEC, EXAMPLES["transformer"]], ids=["convolutions", "transformer"])
+@pytest.mark.parametrize(("instructions", "lanes"), [(VNNI, 16), ("avxvnni", 8)])
+def test_int16_is_the_default_where_one_instruction_adds_its_products(machine, spec, instructions, lanes) -> None:
+    machine("openvino", "torch", instructions=instructions, lanes=lanes)
+    assert kernels.precisions(spec) == ("fp32", "int16")
+    assert kernels.automatic_precisions(spec) == ("fp32", "int16")
+    assert choose(spec) == choose(spec, precision="int16") == "numba"
+    assert backends.cpu_candidates(spec)[:2] == [("numba", "int16"), ("numba", "fp32")]
+
+
+def test_bf16_comes_before_int16_where_there_is_one(machine) -> None:
     machine("openvino", "torch", instructions=VNNI, lanes=16, tiles=True, rounds=True, byte_tiles=True)
     assert kernels.precisions(SPEC) == ("fp32", "int16", "bf16", "int8")
     assert kernels.automatic_precisions(SPEC) == ("int8", "fp32", "bf16")

@@ -12,6 +12,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.evaluators import memory
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
+from engine.nets.kernels.operands import FUSED_INTEGERS, LONG_INTEGERS, integers_here, lanes_here
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
@@ -140,15 +141,20 @@ def test_what_fails_to_be_built_fails_where_it_is_needed(monkeypatch: pytest.Mon
 
 
 @needs_fast_integers
-def test_int16_is_not_taken_where_none_is_asked_for() -> None:
-    for spec in (SPEC, EXAMPLES["transformer"]):
-        assert not NumbaBackend(spec, threads=1).name.endswith("int16")
+@pytest.mark.parametrize("spec", [SPEC, EXAMPLES["transformer"]], ids=["convolutions", "transformer"])
+def test_int16_is_taken_without_bf16_if_one_instruction_adds_its_products(
+    monkeypatch: pytest.MonkeyPatch, spec: NetSpec
+) -> None:
+    monkeypatch.setattr(backend_module, "tiles_here", lambda: False)
+    monkeypatch.setattr(backend_module, "rounds_here", lambda: False)
+    is_fused = integers_here(lanes_here()) in (FUSED_INTEGERS, LONG_INTEGERS)
+    assert NumbaBackend(spec, threads=1, beside=False).name == f"numba-cpu-{'int16' if is_fused else 'fp32'}"
 
 
 @needs_tiles
 def test_the_fastest_precision_is_taken_where_none_is_asked_for() -> None:
-    assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-bf16"
-    assert NumbaBackend(EXAMPLES["plain tanh"], threads=1).name == "numba-cpu-bf16"
+    assert NumbaBackend(SPEC, threads=1, beside=False).name == "numba-cpu-bf16"
+    assert NumbaBackend(EXAMPLES["plain tanh"], threads=1, beside=False).name == "numba-cpu-bf16"
 
 
 def test_a_precision_that_the_kernels_do_not_compute_in_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +162,7 @@ def test_a_precision_that_the_kernels_do_not_compute_in_is_refused(monkeypatch: 
     with pytest.raises(GoError, match=r"numba does not compute .* in int8 here: choose fp32"):
         NumbaBackend(SPEC, "int8")
     monkeypatch.setattr(backend_module, "tiles_here", lambda: False)
-    assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-fp32"
+    assert NumbaBackend(SPEC, threads=1, beside=False).name in ("numba-cpu-fp32", "numba-cpu-int16")
     with pytest.raises(GoError, match=r"numba does not compute .* in bf16 here: choose fp32( or int16)?$"):
         NumbaBackend(SPEC, "bf16")
 

@@ -19,7 +19,7 @@ _POINTS = (0, 1, -1, 2, -2)
 OUTPUTS = {3: (3, 4), 5: (2,)}
 """Sides m of the outputs that are computed together, by the side r of the kernel."""
 LARGEST = 2**14 - 1
-"""Largest int16 of a transformed tile or of a point: one bit less than it has, so that the weights may have one more."""
+"""Largest int16 of a transformed tile or a point: one bit less than it has, so that the weights may have one more."""
 TILES = (5, 6)
 """Sides n of tiles that result from OUTPUTS."""
 
