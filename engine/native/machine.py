@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import __version__
-from engine.native.processor import instruction_sets
+from engine.native.processor import disabled_instruction_sets, instruction_sets
 
 VERSIONS_OF = ("numpy", "numba", "llvmlite", "openvino", "torch")
 
@@ -19,6 +19,7 @@ def machine() -> dict[str, Any]:
         "processor": platform.machine(),
         "cores": os.cpu_count(),
         "instruction_sets": instruction_sets(),
+        "disabled_instruction_sets": disabled_instruction_sets(),
     }
 
 

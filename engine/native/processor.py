@@ -5,6 +5,7 @@ processor at hand, so that one set of compiled kernels in the binary serves ever
 """
 
 import os
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from platform import machine
@@ -13,6 +14,8 @@ from engine.native.frozen import LEVELS, is_linked
 
 IS_X86 = machine().lower() in ("x86_64", "amd64")
 IS_ARM64 = machine().lower() in ("aarch64", "arm64")
+DISABLED = "KEIMA_DISABLE_CPU_FEATURES"
+"""Name of the environment's variable with instruction sets that are not used."""
 BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
 """Instruction sets that multiply bytes and add the products; int8 inference needs one of them."""
 TILES = "amx-bf16"
@@ -63,8 +66,18 @@ def choose_processor() -> None:
 
 
 def instruction_sets() -> list[str]:
-    """Return those instruction sets of the processor that matter for the speed of networks."""
-    return [name for name in _REPORTED if name in _features()]
+    """Return those instruction sets of the processor that networks may be computed with."""
+    hidden = disabled_instruction_sets()
+    return [name for name in _REPORTED if name in _features() and name not in hidden]
+
+
+def disabled_instruction_sets() -> list[str]:
+    """Return those that the processor has, but that the environment's KEIMA_DISABLE_CPU_FEATURES names or matches.
+
+    For measuring what a processor without them would do, or where one does not work, as on some virtual machines.
+    """
+    patterns = os.environ.get(DISABLED, "").replace(",", " ").split()
+    return [name for name in _REPORTED if name in _features() and any(fnmatchcase(name, each) for each in patterns)]
 
 
 def has_level(level: str) -> bool:

@@ -61,6 +61,21 @@ def test_machine_versions_and_folders_are_found() -> None:
     assert values["kernels"]["folder"] == (None if folder is None else str(folder))
 
 
+def test_instruction_sets_that_the_environment_disables_are_not_used(
+    monkeypatch: pytest.MonkeyPatch, network: Path
+) -> None:
+    usual = found("--net", "none")[0]["machine"]["instruction_sets"]
+    assert usual
+    monkeypatch.setenv("KEIMA_DISABLE_CPU_FEATURES", f"none, {usual[0]}")
+    machine = found("--net", "none")[0]["machine"]
+    assert (machine["instruction_sets"], machine["disabled_instruction_sets"]) == (usual[1:], usual[:1])
+    monkeypatch.setenv("KEIMA_DISABLE_CPU_FEATURES", "*")
+    text, status = doctor("--net", str(network))
+    assert status == 0
+    assert f"not used          {' '.join(usual)} (KEIMA_DISABLE_CPU_FEATURES)" in text
+    assert "computed by  numba" not in text
+
+
 def test_the_page_has_what_the_json_has(network: Path) -> None:
     text, status = doctor("--net", str(network))
     assert status == 0

@@ -89,6 +89,7 @@ OTHERWISE = {
     "panel_bounds": ("tests/nets/kernels/test_products.py", "compared with `packing.bounds_of`"),
     **dict.fromkeys(
         (
+            "are_integers",
             "chunk_of",
             "floats_of",
             "is_paired",
@@ -96,6 +97,7 @@ OTHERWISE = {
             "normalize_position",
             "panels_of",
             "round_points",
+            "rounding_of",
             "use_tiles",
             "whole_tiles",
             "written_numbers",

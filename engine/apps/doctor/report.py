@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from engine.native.processor import DISABLED
 from engine.support.command_line import joined
 
 REPORT = """\
@@ -39,11 +40,12 @@ def _lines(pairs: Mapping[str, str]) -> list[str]:
 
 
 def _machine(machine: Mapping[str, Any]) -> dict[str, str]:
-    memory = machine["memory_mib"]
+    memory, disabled = machine["memory_mib"], machine["disabled_instruction_sets"]
     return {
         "system": machine["system"],
         "processor": f"{machine['processor']} ({machine['architecture']})",
         "instruction sets": " ".join(machine["instruction_sets"]) or "none that Keima uses",
+        **({"not used": f"{' '.join(disabled)} ({DISABLED})"} if disabled else {}),
         "cores": f"{machine['cores']}, {machine['usable_cores']} of them usable by this program",
         "memory": "unknown" if memory is None else f"{memory:,} MiB",
         "GPU": "yes, by PyTorch" if machine["gpu"] else "none that PyTorch uses",
