@@ -24,6 +24,7 @@ from engine.evaluators.network import NetworkEvaluator, Precision, Slot, slot_me
 from engine.evaluators.postprocess import write_evaluation
 from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
+from engine.native.machine import processor_name
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.operands import FUSED_INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
@@ -66,14 +67,17 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
 def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return those of `precisions` that may be chosen where none is asked for, the preferred one last.
 
-    int8 comes before it: it is taken where it was measured to be faster and to lose little (`keima bench --choose`).
-    int16 is left out beside bf16 and tiles, and where AVX2 multiplies it by two instructions: there it did not win
-    against fp32 on 19x19 at equal time (docs/performance.md).
+    Others before it are taken where they were measured to be faster and, int8, to lose little (`keima bench --choose`).
+    int16 is left out beside tiles, and where AVX2 multiplies it by two instructions: there it did not win against fp32
+    on 19x19 at equal time (docs/performance.md).
     """
+    is_fast = integers_here(lanes_here()) in (FUSED_INTEGERS, LONG_INTEGERS) and not tiles_here()
+    # An Intel multiplies vectors of bf16 more slowly than float32: 1,122 evaluations/s of keima-t7c96 on 9x9, 1,713 in
+    # fp32, 2,613 in int16. A Zen 5 does it 1.7 times as fast.
+    last: tuple[Precision, Precision] = ("bf16", "int16") if "Intel" in processor_name() else ("int16", "bf16")
+    order: tuple[Precision, ...] = ("int8", "fp32", *last)
     able = precisions(spec)
-    is_fused = integers_here(lanes_here()) in (FUSED_INTEGERS, LONG_INTEGERS)
-    found = [each for each in able if each != "int16" or (is_fused and "bf16" not in able and not tiles_here())]
-    return tuple(sorted(found, key=lambda each: (each != "int8", found.index(each))))
+    return tuple(each for each in order if each in able and (each != "int16" or is_fast))
 
 
 @dataclass(eq=False)

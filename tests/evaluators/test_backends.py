@@ -30,6 +30,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         tiles: bool = False,
         rounds: bool = False,
         byte_tiles: bool = False,
+        processor_name: str = "AMD EPYC",
     ) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
@@ -42,6 +43,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
             ("tiles_here", tiles),
             ("multiplies_bytes", byte_tiles),
             ("rounds_here", rounds),
+            ("processor_name", processor_name),
         ):
             monkeypatch.setattr(kernels, name, lambda value=value: value)
 
@@ -111,7 +113,20 @@ def test_int16_is_the_default_where_one_instruction_adds_its_products(machine, s
     assert backends.cpu_candidates(spec)[:2] == [("numba", "int16"), ("numba", "fp32")]
 
 
-def test_bf16_comes_before_int16_where_there_is_one(machine) -> None:
+@pytest.mark.parametrize(
+    ("processor_name", "expected"),
+    [("AMD EPYC", ("fp32", "int16", "bf16")), ("Intel(R) Xeon(R)", ("fp32", "bf16", "int16"))],
+)
+def test_an_intel_computes_transformers_in_int16_rather_than_in_vectors_of_bf16(
+    machine, processor_name, expected
+) -> None:
+    machine("openvino", instructions=VNNI, lanes=16, rounds=True, processor_name=processor_name)
+    assert kernels.automatic_precisions(EXAMPLES["transformer"]) == expected
+    machine("openvino", instructions=VNNI, lanes=16, rounds=True, tiles=True, processor_name=processor_name)
+    assert kernels.automatic_precisions(EXAMPLES["transformer"]) == ("fp32", "bf16")
+
+
+def test_bf16_and_int8_by_tiles_come_before_int16(machine) -> None:
     machine("openvino", "torch", instructions=VNNI, lanes=16, tiles=True, rounds=True, byte_tiles=True)
     assert kernels.precisions(SPEC) == ("fp32", "int16", "bf16", "int8")
     assert kernels.automatic_precisions(SPEC) == ("int8", "fp32", "bf16")
