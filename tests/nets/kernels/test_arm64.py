@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from engine.native import atomics
-from engine.native.instructions import ir
+from engine.native.instructions import compile_for, ir
 from engine.nets.kernels import code, peak, rows, vectors
 from engine.nets.kernels.code import FLOAT, INTEGER, Code
 
@@ -54,20 +54,25 @@ print(sorted({each for _, features in code.WRITERS for each in features.values()
 """
 
 
-def module_of(write: Callable[[Code, Any], None]) -> str:
-    """Return LLVM code of one function alone for vectors of 8 floats, which takes pointers and integers."""
+def module_of(write: Callable[[Code, Any], None], numbers: int = 8, features: str = "") -> str:
+    """Return LLVM code of one function alone, which takes pointers and integers.
+
+    numbers: operands in a vector, see `code.Code`. features: instruction sets.
+    """
     arguments: Any = list(get_type_hints(write).values())[1]
     is_array = ["__metadata__" in dir(hint) for hint in get_type_hints(arguments, include_extras=True).values()]
     module = ir.Module(write.__name__)
     kinds = [FLOAT.as_pointer() if each else INTEGER for each in is_array]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), write.__name__)
+    if features:
+        compile_for(function, features)
     builder = ir.IRBuilder(function.append_basic_block())
-    write(Code(builder, 8), arguments(*function.args))
+    write(Code(builder, numbers), arguments(*function.args))
     builder.ret_void()
     return str(module)
 
 
-def for_arm64(text: str, triple: str, processor: str) -> tuple[Any, Any]:
+def for_machine(text: str, triple: str, processor: str) -> tuple[Any, Any]:
     """Return the module of LLVM code, and the machine that it is for."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
@@ -81,11 +86,16 @@ def for_arm64(text: str, triple: str, processor: str) -> tuple[Any, Any]:
 def compiled(name: str, processor: str) -> tuple[str, Any, Any]:
     """Return the LLVM code of a function, the optimized module, and the machine that it is for."""
     text = module_of(FUNCTIONS[name])
-    module, machine = for_arm64(text, TRIPLE, processor)
+    return text, *optimized(text, TRIPLE, processor)
+
+
+def optimized(text: str, triple: str, processor: str) -> tuple[Any, Any]:
+    """Return the optimized module of LLVM code, and the machine that it is for."""
+    module, machine = for_machine(text, triple, processor)
     options = binding.create_pipeline_tuning_options(speed_level=3)
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return text, module, machine
+    return module, machine
 
 
 def assembly(name: str, processor: str) -> tuple[str, str]:
@@ -154,7 +164,7 @@ def test_a_waiting_thread_pauses_and_reads_a_timer_that_programs_may_read(
     builder = ir.IRBuilder(function.append_basic_block())
     atomics.write_pause(builder)
     builder.ret(atomics.write_ticks(builder))
-    module, machine = for_arm64(str(written), triple, "generic")
+    module, machine = for_machine(str(written), triple, "generic")
     assert re.findall(r"\b(?:isb|mrs\s+\w+, \w+)", machine.emit_assembly(module)) == ["isb", "mrs\tx0, CNTVCT_EL0"]
 
 

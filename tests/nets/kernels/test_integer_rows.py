@@ -1,9 +1,13 @@
-"""The loops of transformers in int16 against numpy: rounding, packing, and products that no number can overflow."""
+"""The loops in int16 against numpy: rounding, packing, and products that no number can overflow."""
+
+import re
 
 import numpy as np
 import pytest
 
 from engine.native.jit import kernel
+from engine.native.processor import IS_X86
+from engine.nets.kernels.code import WRITERS
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     LARGEST_SHARE,
@@ -19,9 +23,17 @@ from engine.nets.kernels.integer_rows import (
     round_rows,
     round_shares,
 )
-from engine.nets.kernels.operands import FEATURES_OF_INTEGERS, LANES_OF
+from engine.nets.kernels.operands import (
+    FEATURES_OF_INTEGER_PRODUCTS,
+    FEATURES_OF_INTEGERS,
+    FUSED_INTEGERS,
+    INTEGERS,
+    LANES_OF,
+    LONG_INTEGERS,
+)
 from engine.nets.kernels.packing import in_integers
 from tests.nets.kernels.lanes import OF_INTEGERS, needs_integers
+from tests.nets.kernels.test_arm64 import module_of, optimized
 from tests.nets.kernels.test_tiles import joined
 
 pytestmark = needs_integers
@@ -109,6 +121,18 @@ def test_no_sum_of_products_with_rounded_weights_exceeds_int32(k: int) -> None:
     assert np.all(np.abs(integers).sum(axis=0) * LARGEST <= LARGEST_SUM)
     np.testing.assert_allclose(integers * found.steps.astype(np.float64), matrix, atol=found.steps.max() * 0.51)
     assert np.all(np.abs(integers * found.steps - matrix) <= 0.501 * found.steps)
+
+
+@pytest.mark.skipif(not IS_X86, reason="its functions are made on x86-64 only")
+@pytest.mark.parametrize(
+    ("numbers", "expected"), [(INTEGERS, "vpmaddwd"), (FUSED_INTEGERS, "vpdpwssd"), (LONG_INTEGERS, "vpdpwssd")]
+)
+def test_llvm_keeps_the_instruction_that_products_are_written_with(numbers: int, expected: str) -> None:
+    write = next(each for each, _ in WRITERS if each.__name__ == "_multiply_integers")
+    text = module_of(write, numbers, FEATURES_OF_INTEGER_PRODUCTS[numbers])
+    module, machine = optimized(text, "x86_64-unknown-linux-gnu", "x86-64-v3")
+    found = re.findall(r"\bvp(?:maddwd|dpwssd)\b", machine.emit_assembly(module))
+    assert set(found) == {expected}
 
 
 @pytest.mark.parametrize("width", [1, 8, 32, 70, 256])
