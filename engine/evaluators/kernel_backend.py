@@ -1,7 +1,7 @@
 """The numba backend: computes networks by Keima's own kernels on the CPU, in fp32, bf16 or int16.
 
 bf16 needs AMX for networks of convolutions, AMX or AVX-512 with bf16 for transformers, whose blocks it computes in it.
-int16 is for CPUs without them, the blocks again: the default with AVX-VNNI or AVX-512 VNNI, asked for with AVX2 alone.
+int16 is for CPUs without them, the blocks again: preferred with AVX-VNNI or AVX-512 VNNI, asked for with AVX2 alone.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from engine.errors import GoError
-from engine.evaluators import backends
+from engine.evaluators import backends, openvino_backend
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import processor
@@ -105,12 +105,26 @@ def test_the_kernels_compute_transformers_where_nothing_is_faster_than_avx2(mach
 
 @pytest.mark.parametrize("spec", [SPEC, EXAMPLES["transformer"]], ids=["convolutions", "transformer"])
 @pytest.mark.parametrize(("instructions", "lanes"), [(VNNI, 16), ("avxvnni", 8)])
-def test_int16_is_the_default_where_one_instruction_adds_its_products(machine, spec, instructions, lanes) -> None:
-    machine("openvino", "torch", instructions=instructions, lanes=lanes)
+def test_the_kernels_prefer_int16_where_one_instruction_adds_its_products(machine, spec, instructions, lanes) -> None:
+    machine("torch", instructions=instructions, lanes=lanes)
     assert kernels.precisions(spec) == ("fp32", "int16")
     assert kernels.automatic_precisions(spec) == ("fp32", "int16")
     assert choose(spec) == choose(spec, precision="int16") == "numba"
-    assert backends.cpu_candidates(spec)[:2] == [("numba", "int16"), ("numba", "fp32")]
+    assert backends.cpu_candidates(spec) == [("numba", "int16"), ("numba", "fp32")]
+
+
+@pytest.mark.parametrize(("instructions", "lanes"), [(VNNI, 16), ("avxvnni", 8)])
+def test_int16_is_the_default_of_transformers_and_a_candidate_beside_int8_for_others(
+    machine, monkeypatch: pytest.MonkeyPatch, instructions, lanes
+) -> None:
+    machine("openvino", instructions=instructions, lanes=lanes)
+    monkeypatch.setattr(openvino_backend, "precisions", lambda: ("fp32", "int8"))
+    transformer = EXAMPLES["transformer"]
+    assert (choose(transformer), choose(SPEC)) == ("numba", "openvino")
+    assert backends.cpu_candidates(transformer)[0] == ("numba", "int16")
+    assert backends.cpu_candidates(SPEC)[0] == ("openvino", "int8")
+    assert ("numba", "int16") in backends.cpu_candidates(SPEC)
+    assert ("openvino", "int8") in backends.cpu_candidates(transformer)
 
 
 @pytest.mark.parametrize(
