@@ -27,7 +27,7 @@ from engine.native.compiling_beside import CompilingBeside
 from engine.native.machine import processor_name
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
-from engine.nets.kernels.operands import FUSED_INTEGERS, LONG_INTEGERS, integers_here, lanes_here, rounds_here
+from engine.nets.kernels.operands import ALL_FUSED, integers_here, lanes_here, rounds_here
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
@@ -50,7 +50,7 @@ _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4, "int16": 16, "int8": 4}
 
 
 def precisions(spec: NetSpec) -> tuple[Precision, ...]:
-    """Return the precisions in which the kernels support a network on this machine, the fastest last."""
+    """Return the precisions in which the kernels support a network on this machine."""
     if not lanes_here():
         return ()
     found: list[Precision] = ["fp32"]
@@ -71,9 +71,9 @@ def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     int16 is left out beside tiles, and where AVX2 multiplies it by two instructions: there it did not win against fp32
     on 19x19 at equal time (docs/performance.md).
     """
-    is_fast = integers_here(lanes_here()) in (FUSED_INTEGERS, LONG_INTEGERS) and not tiles_here()
-    # An Intel multiplies vectors of bf16 more slowly than float32: 1,122 evaluations/s of keima-t7c96 on 9x9, 1,713 in
-    # fp32, 2,613 in int16. A Zen 5 does it 1.7 times as fast.
+    is_fast = integers_here(lanes_here()) in ALL_FUSED and not tiles_here()
+    # An Intel Xeon multiplies vectors of bf16 more slowly than float32: 1,122 evaluations/s of keima-t7c96 on 9x9,
+    # 1,713 in fp32, 2,613 in int16. A Zen 5 does it 1.7 times as fast.
     last: tuple[Precision, Precision] = ("bf16", "int16") if "Intel" in processor_name() else ("int16", "bf16")
     order: tuple[Precision, ...] = ("int8", "fp32", *last)
     able = precisions(spec)

@@ -22,7 +22,7 @@ from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Rounding
 from engine.evaluators.rounding_loss import Loss
 from engine.native.closures import Closure, runs_closures
-from engine.native.processor import BYTE_PRODUCTS, TILES, instruction_sets
+from engine.native.processor import BYTE_PRODUCTS, TILES, disabled_instruction_sets, instruction_sets
 from engine.nets.blocks import AttentionBlock, all_blocks
 from engine.nets.openvino_graph.c_library import InferRequests, NativeModel, has_c_library
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES, build_model
@@ -35,6 +35,8 @@ _LOG = logging.getLogger(__name__)
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 _CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16", "int8": "INT8"}
 """OpenVINO's names of the precisions in which a CPU computes at full speed."""
+_BF16 = frozenset({"avx512bf16", "amx-bf16"})
+"""Instruction sets without which OpenVINO does not compute in bf16, if they are disabled."""
 _SMALLEST_ROUNDED = 7
 """Smallest side for int8: smaller boards are fast anyway, and networks have very large activations there."""
 _ROWS = 8
@@ -329,8 +331,12 @@ def precisions() -> tuple[Precision, ...]:
     """Return the precisions in which this CPU computes at full speed."""
     able = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     fast = tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
+    here = set(instruction_sets())
     # OpenVINO supports int8 on every CPU, but without these instructions sums of two products overflow.
-    return fast if BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
+    slow = set() if BYTE_PRODUCTS & here else {"int8"}
+    if not _BF16 & here and _BF16.intersection(disabled_instruction_sets()):
+        slow.add("bf16")
+    return tuple(each for each in fast if each not in slow)
 
 
 def devices() -> tuple[str, ...]:

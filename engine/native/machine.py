@@ -2,6 +2,7 @@
 
 import os
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ def machine() -> dict[str, Any]:
     }
 
 
+@cache
 def processor_name() -> str:
     """Return the name of the processor as its maker writes it, where it is known."""
     information = Path("/proc/cpuinfo")

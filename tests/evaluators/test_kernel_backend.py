@@ -12,7 +12,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.evaluators import memory
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
-from engine.nets.kernels.operands import FUSED_INTEGERS, LONG_INTEGERS, integers_here, lanes_here
+from engine.nets.kernels.operands import ALL_FUSED, integers_here, lanes_here
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
@@ -34,7 +34,7 @@ PRECISIONS = [
 
 
 def numba_evaluator(spec: NetSpec, precision: Precision = "fp32", threads: int = 2) -> NetworkEvaluator:
-    return NetworkEvaluator(spec, NumbaBackend(spec, precision, threads=threads))
+    return NetworkEvaluator(spec, NumbaBackend(spec, precision, threads=threads, beside=False))
 
 
 def some_positions(spec: NetSpec) -> PositionBatch:
@@ -147,7 +147,7 @@ def test_int16_is_taken_without_bf16_if_one_instruction_adds_its_products(
 ) -> None:
     monkeypatch.setattr(backend_module, "tiles_here", lambda: False)
     monkeypatch.setattr(backend_module, "rounds_here", lambda: False)
-    is_fused = integers_here(lanes_here()) in (FUSED_INTEGERS, LONG_INTEGERS)
+    is_fused = integers_here(lanes_here()) in ALL_FUSED
     assert NumbaBackend(spec, threads=1, beside=False).name == f"numba-cpu-{'int16' if is_fused else 'fp32'}"
 
 

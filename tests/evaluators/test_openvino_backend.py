@@ -279,6 +279,12 @@ def test_int8_is_refused_without_instructions_for_it(monkeypatch: pytest.MonkeyP
     assert "int8" in precisions()
 
 
+def test_what_is_disabled_is_not_used_for_bf16_and_int8(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEIMA_DISABLE_CPU_FEATURES", "*")
+    assert "fp32" in precisions()
+    assert not {"bf16", "int8"}.intersection(precisions())
+
+
 @pytest.mark.parametrize("precision", ["bf16", "fp16", "int8"])
 def test_a_precision_that_the_cpu_only_imitates_is_refused(precision: Precision) -> None:
     if precision in ABLE:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from engine.native.instructions import Bfloat16, cgutils, compile_for, intrinsic, ir, types
 from engine.nets.kernels.operands import (
+    ALL_FUSED,
     FEATURES,
     FEATURES_OF_INTEGER_PRODUCTS,
-    FUSED_INTEGERS,
     LANES_OF,
     LONG_INTEGERS,
     ROUNDED,
@@ -64,7 +64,7 @@ class Code:
     def __init__(self, builder: Any, numbers: int) -> None:
         self.builder, self.lanes, self.rounded = builder, LANES_OF[numbers], numbers in (ROUNDED, TILED)
         self.are_integers = numbers in VECTORS_OF_INTEGERS
-        self.are_fused = numbers in (FUSED_INTEGERS, LONG_INTEGERS)
+        self.are_fused = numbers in ALL_FUSED
         """Whether one instruction multiplies integers and adds the products."""
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)

@@ -14,6 +14,8 @@ FUSED_INTEGERS = -17
 LONG_INTEGERS = -64
 """Stands for vectors of 32 int16, for which AVX-512 VNNI does the same."""
 VECTORS_OF_INTEGERS = (INTEGERS, FUSED_INTEGERS, LONG_INTEGERS)
+ALL_FUSED = (FUSED_INTEGERS, LONG_INTEGERS)
+"""Those that one instruction multiplies and adds to sums."""
 LANES_OF = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8, FUSED_INTEGERS: 8, LONG_INTEGERS: 16, TILED: 16}
 """Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16 or of int16."""
 FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
