@@ -92,7 +92,7 @@ def test_one_evaluator_serves_every_board_size_in_turn(precision: Precision) -> 
 
 def test_models_beyond_the_bound_of_memory_are_forgotten_and_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
-    backend = NumbaBackend(SPEC, threads=1)
+    backend = NumbaBackend(SPEC, threads=1, beside=False)
     evaluator = NetworkEvaluator(SPEC, backend)
     first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in [(5, 5), (9, 4), (5, 5)])
     assert np.array_equal(first.policy, again.policy)
