@@ -144,7 +144,7 @@ class BatchedSearch:
         if (game.width, game.height) != self._size or game.rules != self._rules:
             raise ValueError(f"this search is for {self._size[0]}x{self._size[1]} games under {self._rules.to_json()}")
         root = root_position(game, color, self._points if legal is None else legal, (), None, avoid)
-        self.roots[tree] = root
+        self.roots[tree], self._policies[tree] = root, None
         self._write_root(tree, root)
         each = self.trees[tree]
         if not self._reuse(tree, game, color, root):
@@ -193,11 +193,11 @@ class BatchedSearch:
     ) -> None:
         """Start a search that ends when the root has `visits` visits, those of earlier searches included.
 
-        seed: of the evaluator's random numbers. generator: of the noise at the root, which is mixed once. considered:
-        moves of the root that are compared by sequential halving (`gumbel` has the result), in a tree that `forget`
-        cleared and whose group has one leaf in a batch; 0 for PUCT.
+        seed: of the evaluator's random numbers. generator: of the noise at the root, which the first search after
+        `begin` mixes in, once for all. considered: moves of the root that are compared by sequential halving (`gumbel`
+        has the result), in a tree that `forget` cleared and whose group has one leaf in a batch; 0 for PUCT.
         """
-        self._policies[tree], self._considered[tree], self.gumbel[tree] = None, considered, None
+        self._considered[tree], self.gumbel[tree] = considered, None
         self._params[tree], self._random[tree], self.is_searching[tree] = params, generator, True
         record = self._records[tree]
         record["visits"], record["evaluated"] = visits, 0
@@ -237,7 +237,7 @@ class BatchedSearch:
             playouts = int(self._records[tree]["visits"]) - 1
             considered = self._considered[tree]
             self.gumbel[tree] = GumbelRoot(each, self.roots[tree], params, considered, playouts, generator)
-        elif shapes_priors(params, temperature):
+        elif self._policies[tree] is None and shapes_priors(params, temperature):
             assert generator is not None
             self._policies[tree] = self._edges(tree)
             set_root_priors(each, shaped_priors(root_priors(each), params, temperature, generator))

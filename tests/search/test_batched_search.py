@@ -129,7 +129,7 @@ def test_the_subtree_of_moves_that_were_played_is_kept() -> None:
     assert visits(search, 0) == 0
 
 
-def test_noise_is_mixed_once_a_search() -> None:
+def test_noise_is_mixed_once_a_root() -> None:
     game = some_game(3)
     search = BatchedSearch(FakeEvaluator(), game, 2, 400, most_moves=80)
     quiet = replace(ONE_BY_ONE, adds_noise=False)
@@ -142,11 +142,11 @@ def test_noise_is_mixed_once_a_search() -> None:
     order = search.trees[1].edge_vertex[ROOT, :count].tolist()
     expected = {vertex: 0.75 * of[1][vertex] + 0.25 * share for vertex, share in zip(order, noise, strict=True)}
     assert of[0] == pytest.approx(expected, abs=1e-4)
-    search.start(0, replace(quiet), 80, 1)
-    priors = of[0]
-    run(search, [0])
-    after = dict(zip(search.trees[0].edge_vertex[ROOT].tolist(), root_priors(search.trees[0]), strict=False))
-    assert after == pytest.approx(priors, abs=1e-9)
+    for visits_then, params in ((80, quiet), (120, ONE_BY_ONE)):
+        search.start(0, params, visits_then, 1)
+        run(search, [0])
+        after = dict(zip(search.trees[0].edge_vertex[ROOT].tolist(), root_priors(search.trees[0]), strict=False))
+        assert after == pytest.approx(of[0], abs=1e-9)
 
 
 def test_a_full_tree_makes_room_and_goes_on() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
+import numpy as np
+
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.players.moves import safe_vertices
@@ -56,7 +58,7 @@ def search_all(
             game, places[tree], ends[tree] = games[place], place, iter((*stops, visits))
             search.forget(tree)
             search.begin(tree, game, game.to_play, safe_vertices(game, game.to_play))
-            search.start(tree, params, next(ends[tree]), seed)
+            search.start(tree, params, next(ends[tree]), seed, np.random.default_rng([seed, place]))
 
     def end(tree: int) -> None:
         on_end(places[tree], search.trees[tree], search.roots[tree])

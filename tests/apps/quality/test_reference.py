@@ -13,7 +13,9 @@ from engine.apps.quality.statistics import Regrets, estimates, regrets
 from engine.errors import GoError
 from engine.game import Game
 from engine.search.params import SearchParams
-from engine.search.tree import ROOT
+from engine.search.position import Root
+from engine.search.root import root_priors
+from engine.search.tree import ROOT, Tree
 from engine.vertex import PASS
 from tests.apps.quality.records import SIZE, file_of
 from tests.search.fakes import FakeEvaluator, LeadEvaluator
@@ -61,6 +63,27 @@ def test_a_move_is_valued_by_a_search_of_the_position_after_it(positions: list[P
     )
     sign = 1 if position.game.to_play == 1 else -1
     assert judge.value(position, PASS).winrate == pytest.approx((1 + sign * seen[0]) / 2)
+
+
+def test_a_flatter_policy_at_the_root_is_searched_and_stops_on_the_way_change_nothing(
+    positions: list[Position],
+) -> None:
+    games, flatter = [each.game for each in positions], SearchParams(root_policy_temperature=1.5)
+
+    def searched(params: SearchParams, stops: tuple[int, ...] = ()) -> dict[int, list[float]]:
+        found = dict[int, list[float]]()
+
+        def end(place: int, tree: Tree, _: Root) -> None:
+            found[place] = root_priors(tree).tolist()
+
+        search_all(FakeEvaluator(), games, params, VISITS, end, stops=stops)
+        return found
+
+    plain, tempered = searched(SearchParams()), searched(flatter)
+    assert tempered == searched(flatter, stops=(VISITS // 3, VISITS // 2))
+    for place, priors in plain.items():
+        expected = np.array(priors) ** (1 / 1.5)
+        assert sorted(tempered[place]) == pytest.approx(sorted(expected / expected.sum()), abs=1e-4)
 
 
 def test_a_second_pass_is_counted(positions: list[Position]) -> None:
