@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _REFRESH_SECONDS = 0.1
 _LINE_SECONDS = 10.0
+_SURE_SECONDS, _SURE_SHARE = 60.0, 0.01
+"""The time left is not estimated before this time or share of the work: the first piece may wait for much else."""
 
 
 class ProgressBar:
@@ -90,7 +92,8 @@ class ProgressBar:
         if done is None or self._total is None:
             return None
         since, before = self._start = self._start or (now, done)
-        return (now - since) / (done - before) * (self._total - done) if done > before else None
+        is_sure = now - since >= _SURE_SECONDS or done - before >= _SURE_SHARE * self._total
+        return (now - since) / (done - before) * (self._total - done) if done > before and is_sure else None
 
 
 def duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TWINS = {
+    "tests/apps/book/test_exact.py": {"after_move": "naive_exact.NaiveExact"},
     "tests/board/test_area.py": {
         "area": "naive_area.area_map",
         "pass_alive": "naive_area.area_map",
@@ -104,6 +105,7 @@ OTHERWISE = {
         ),
         ("tests/nets/kernels/test_transformers.py", "a part of blocks, which are compared with naive_net"),
     ),
+    "build_board": ("tests/board/test_setup.py", "boards that were played on"),
     "evaluate_rows": ("tests/evaluators/test_rollout.py", "random playouts: settled boards and played-out ones"),
     "ticks_now": ("engine/search/driver.py", "the CPU's clock"),
     "pass_repeats": ("tests/search/test_leaves.py", "part of `collect`, as below"),

@@ -33,6 +33,16 @@ def test_every_line_is_written_where_no_time_has_to_pass() -> None:
     assert stream.getvalue() == "reading\nthe first\nkept\ntwo; 1 min left\n"
 
 
+def test_the_time_left_is_not_estimated_from_the_first_piece_of_long_work() -> None:
+    stream = io.StringIO()
+    with ProgressBar(stream, 1000, every=0.0) as bar:
+        for done in (0, 1, 20):
+            bar.update(f"{done}", done)
+    first, second, third = stream.getvalue().splitlines()
+    assert (first, second) == ("0", "1")
+    assert third.startswith("20; ")
+
+
 def test_a_terminal_gets_a_bar_with_text_count_and_time_left() -> None:
     stream = Terminal()
     with ProgressBar(stream) as bar:

@@ -85,19 +85,26 @@ class _Stopped(Exception):
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @options_of("book solve")
 def solve(out: Path, size: tuple[int, int], rules: str) -> None:
-    """Solve a board of at most 9 points, and write the scores of all its positions with best play as a book.
+    """Solve a board of at most 16 points, and write the scores of positions with best play as a book.
 
-    OUT is the book. Positions whose score depends on what a ban on repetition forbids are left out.
+    OUT is the book. Of boards of at most 9 points it has all positions, of larger ones those that occur if at least one
+    side plays its best moves. Positions whose score depends on what a ban on repetition forbids are left out.
     """
-    from engine.apps.book.exact import Exact, write_exact
-    from engine.game import Game
+    from engine.apps.book.exact import EMPTY_BOARD, Exact, write_exact
     from engine.rules import parse_rules
+    from engine.support.progress import ProgressBar
 
-    parsed = parse_rules(rules)
-    exact = Exact(*size, parsed)
+    parsed, name = parse_rules(rules), f"{size[0]}x{size[1]}"
+    with ProgressBar(sys.stderr) as bar:
+        exact = Exact(
+            *size, parsed, lambda number, left: bar.update(f"{name}: round {number}, {left:,} scores changed")
+        )
+    low, high = exact.bounds_of(EMPTY_BOARD)
+    if low == high:
+        click.echo(f"{name}: Black {low:+d} without komi")
+    else:
+        click.echo(f"{name}: repetition decides; Black {low:+d} to {high:+d} without komi")
     write_exact(out, exact, parsed)
-    score = exact.score(Game(*size, rules=parsed))
-    click.echo(f"{size[0]}x{size[1]}: {'repetition decides' if score is None else f'Black {score:+d} without komi'}")
 
 
 @book.command(cls=Command)

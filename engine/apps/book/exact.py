@@ -1,192 +1,282 @@
 """Solves whole boards of a few points: the score of every position with best play, as a book.
 
-Every position is a state: stones, the point of a simple ko, the side to move, and whether the last move was a pass. Two
+A state is a position: stones, the point of a simple ko, the side to move, and whether the last move was a pass. Two
 bounds of its score are computed by going over all states until nothing changes: as if play that goes on for ever were
-the worst for Black, and as if it were the worst for White. Where both are equal, each side has moves that reach the
-score and come to an end whatever the other does, so a ban on repetition gains nothing for anybody; other positions are
+the worst for the side to move, and as if it were the best. Where both are equal, each side has moves that reach the
+score and come to an end whatever the other does, so a ban on repetition gains nothing for anybody; other states are
 left out. Moves are ordered by their score, and then by how soon they reach it.
 """
 
-import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.board.kernels import is_legal, place
-from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY, Board
+from engine.apps.book.small_board import (
+    ILLEGAL,
+    MOST_POINTS,
+    NO_KO,
+    Bounds,
+    Ruler,
+    SmallBoard,
+    Steps,
+    after_move,
+    count_positions,
+    find_kos,
+    find_positions,
+    improve,
+    improve_kos,
+    split,
+)
+from engine.board.area import new_scratch
+from engine.board.layout import HEADER, KO_POINT, new_board
 from engine.book.file import About, Entries, write
 from engine.book.positions import Place, place_of
-from engine.color import BLACK, EMPTY, WHITE, opponent
-from engine.errors import GoError, IllegalMove
+from engine.color import BLACK, WHITE, for_color, opponent
+from engine.errors import GoError
 from engine.game import Game
 from engine.rules import Rules, Tax
-from engine.scoring import final_score
+from engine.support.cores import usable_cores
 from engine.symmetry import compose, map_vertex
 from engine.vertex import NO_POINT, PASS, points, policy_index
 
-MOST_POINTS = 9
-"""Points of the largest board: each further one takes three times the memory and time."""
-OVER = -1
+_WHOLE = 9
+"""Points of the largest board of which a book has all positions; of 12 points it would have some 20 MB."""
+_PARTS = 64
+"""Parts of the positions that are worked on side by side."""
+_EVER = 255
+"""Rounds that a board of 16 points does not need."""
+OnRound = Callable[[int, int], None]
+"""Called after each round with its number and how many bounds it changed."""
 
-State = tuple[bytes, int, int, int]
-"""Stones in policy order, ko point, side to move, passes."""
+
+class State(NamedTuple):
+    """A position. mine, others: sets of points (`small_board`) of the side to move and of the other. ko: a point in
+    policy order or NO_KO. passes: 1 after a pass. color: to move."""
+
+    mine: int
+    others: int
+    ko: int
+    passes: int
+    color: int
 
 
-class Move(NamedTuple):
-    """A move of a state. after: number of the state after it, OVER if it ends the game."""
+EMPTY_BOARD = State(0, 0, NO_KO, 0, BLACK)
 
+
+class _Move(NamedTuple):
+    """A move whose score is certain. score: for the side that moves. after: None where it ends the game."""
+
+    score: int
+    step: int
     vertex: int
-    after: int
+    after: State | None
 
 
 class Exact:
     """All positions of a board. Raises GoError for boards of more than MOST_POINTS and rules that do not count area.
 
-    size: (width, height). rules: without a bonus for handicap. states: by their numbers. moves: of each state. lower,
-    upper: bounds of Black's score, without komi.
+    size: (width, height). rules: without a bonus for handicap. states: how many there are for each side. A board of 16
+    points takes 0.8 GB and a minute or two.
     """
 
-    def __init__(self, width: int, height: int, rules: Rules) -> None:
-        if width * height > MOST_POINTS:
+    def __init__(self, width: int, height: int, rules: Rules, on_round: OnRound = lambda number, changed: None) -> None:
+        count = width * height
+        if count > MOST_POINTS:
             raise GoError(f"expected a board of at most {MOST_POINTS} points to solve, got {width}x{height}")
         if not rules.is_area or rules.tax is not Tax.NONE or rules.button:
             raise GoError("expected rules that count area, without a tax and a button, to solve a board")
         # Positions are set up here, and stones that are set up would count as handicap.
         self.size, self.rules = (width, height), rules.with_field("whiteHandicapBonus", "0")
         self._points = points(width, height)
-        self._numbers: dict[State, int] = {}
-        self.states: list[State] = []
-        self.moves: list[list[Move]] = []
-        self._scores: dict[bytes, int] = {}
-        self._boards: dict[bytes, Board] = {}
-        for colors in itertools.product((EMPTY, BLACK, WHITE), repeat=width * height):
-            self._set_up(bytes(colors))
-        for stones in self._boards:
-            for color, passes in itertools.product((BLACK, WHITE), (0, 1)):
-                self._number((stones, NO_POINT, color, passes))
-        while len(self.moves) < len(self.states):
-            self.moves.append(self._moves(self.states[len(self.moves)]))
-        self.lower, self._lower_steps = self._bound(-1)
-        self.upper, self._upper_steps = self._bound(1)
+        self._board = _all_positions(width, height, rules.suicide)
+        shapes = ((2, 3**count),) * 2 + ((len(self._board.kos),),) * 2
+        low, high, ko_low, ko_high = (
+            np.full(shape, sign * count, np.int8) for shape, sign in zip(shapes, (-1, 1, -1, 1), strict=True)
+        )
+        self._bounds, self._steps = Bounds(low, high, ko_low, ko_high), Steps(*(np.zeros(s, np.uint8) for s in shapes))
+        self.states = 2 * len(self._board.positions) + len(self._board.kos)
+        self._solve(on_round)
 
-    def _set_up(self, stones: bytes) -> None:
-        game = Game(*self.size, rules=self.rules, komi=0.0)
-        where = {
-            color: [v for v, s in zip(self._points, stones, strict=True) if s == color] for color in (BLACK, WHITE)
-        }
-        try:
-            game.setup(where[BLACK], where[WHITE])
-        except IllegalMove:
-            return  # a chain without liberties
-        self._boards[stones] = game.board
-        self._scores[stones] = round(final_score(game))
+    def _solve(self, on_round: OnRound) -> None:
+        board, better = self._board, Bounds(*(each.copy() for each in self._bounds))
+        rows = [(improve, first, last) for first, last in _parts(len(board.positions))]
+        rows += [(improve_kos, first, last) for first, last in _parts(len(board.kos))]
+        with ThreadPoolExecutor(usable_cores()) as threads:
+            for _ in threads.map(self._count, *zip(*_parts(len(board.positions)), strict=True)):
+                pass
+            for step in range(1, _EVER):
 
-    def _number(self, state: State) -> int:
-        number = self._numbers.setdefault(state, len(self.states))
-        if number == len(self.states):
-            self.states.append(state)
-        return number
+                def work(part: tuple[Any, int, int], step: int = step) -> int:
+                    kernel, first, last = part
+                    return int(kernel(board, self._bounds, better, self._steps, step, first, last))
 
-    def _moves(self, state: State) -> list[Move]:
-        stones, ko, color, passes = state
-        after = OVER if passes else self._number((stones, NO_POINT, opponent(color), 1))
-        found, board = [Move(PASS, after)], self._boards[stones].copy()
-        board[HEADER, KO_POINT], board[HEADER, TO_PLAY] = ko, color
-        for vertex in self._points:
-            if is_legal(board, vertex, color, self.rules.suicide):
-                played = board.copy()
-                place(played, vertex, color)
-                next_stones = bytes(played[COLOR, self._points].astype(np.uint8).tolist())
-                next_ko = int(played[HEADER, KO_POINT])
-                found.append(Move(vertex, self._number((next_stones, next_ko, opponent(color), 0))))
-        return found
+                changed = sum(threads.map(work, rows))
+                for old, new in zip(self._bounds, better, strict=True):
+                    old[...] = new
+                on_round(step, changed)
+                if not changed:
+                    return
+        raise AssertionError("the bounds still change")
 
-    def _bound(self, sign: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the scores if endless play is worth the whole board to White (-1) or Black (1), and the number of
-        rounds after which each was found."""
-        count = len(self.states)
-        scores = np.full(count + 1, sign * len(self._points), np.int64)
-        is_black = np.array([state[2] == BLACK for state in self.states])
-        steps = np.zeros(count, np.int64)
-        after = np.array([move.after for moves in self.moves for move in moves])
-        first = np.cumsum([0, *(len(moves) for moves in self.moves)])[:-1]
-        ends = np.array([self._scores[state[0]] for state in self.states])
-        owner = np.repeat(np.arange(count), [len(moves) for moves in self.moves])
-        for step in itertools.count(1):
-            reached = np.where(after == OVER, ends[owner], scores[after])
-            better = np.where(is_black, np.maximum.reduceat(reached, first), np.minimum.reduceat(reached, first))
-            changed = better != scores[:-1]
-            if not changed.any():
-                break
-            scores[:-1], steps[changed] = better, step
-        return scores[:-1], steps
+    def _count(self, first: int, last: int) -> None:
+        like = new_board(*self.size)
+        colors = np.zeros(like.shape[1], np.int8)
+        ruler = Ruler(like.copy(), new_scratch(like), colors, colors.copy(), np.array(self._points, np.int16))
+        count_positions(self._board, ruler, like, first, last)
 
     def score(self, game: Game) -> int | None:
         """Return Black's score of the current position with best play, without komi; None where repetition decides."""
-        number = self._number_of(game)
-        return int(self.lower[number]) if self.lower[number] == self.upper[number] else None
+        score = self._score_of(self.state_of(game))
+        return None if score is None else for_color(score, game.to_play)
 
     def best(self, game: Game) -> int:
         """Return the best move of the current position, a pass included: one that keeps its score and ends soonest."""
-        return self._ordered(self._number_of(game))[0].vertex
+        return self._ordered(self.state_of(game))[0].vertex
 
-    def _number_of(self, game: Game) -> int:
-        stones, ko = bytes(game.color_at(v) for v in self._points), int(game.board[HEADER, KO_POINT])
-        return self._numbers[stones, ko, game.to_play, game.consecutive_passes]
+    def state_of(self, game: Game) -> State:
+        """Return the state of the current position of a game on this board."""
+        sets = {
+            color: sum(1 << row for row, vertex in enumerate(self._points) if game.color_at(vertex) == color)
+            for color in (BLACK, WHITE)
+        }
+        vertex, color = int(game.board[HEADER, KO_POINT]), game.to_play
+        ko = NO_KO if vertex == NO_POINT else self._points.index(vertex)
+        return State(sets[color], sets[opponent(color)], ko, game.consecutive_passes, color)
 
-    def _ordered(self, number: int) -> list[Move]:
+    def bounds_of(self, state: State) -> tuple[int, int]:
+        """Return the score for the side to move with endless play as its worst result and as its best."""
+        return self._values(state)[:2]
+
+    def _score_of(self, state: State) -> int | None:
+        low, high = self.bounds_of(state)
+        return low if low == high else None
+
+    def _values(self, state: State) -> tuple[int, int, int]:
+        """Return the bounds of a state, and the round in which the upper one was found."""
+        number = self._number(state)
+        if state.ko == NO_KO:
+            place: tuple[int, ...] = (state.passes, number)
+            arrays = self._bounds.low, self._bounds.high, self._steps.high
+        else:
+            place = (int(np.searchsorted(self._board.kos, number * 16 + state.ko)),)
+            arrays = self._bounds.ko_low, self._bounds.ko_high, self._steps.ko_high
+        low, high, step = (int(array[place]) for array in arrays)
+        return low, high, step
+
+    def _number(self, state: State) -> int:
+        return int(self._board.ternary[state.mine]) + 2 * int(self._board.ternary[state.others])
+
+    def moves(self, state: State) -> Iterator[tuple[int, State | None]]:
+        """Yield the moves of a state and what they lead to: None where a second pass ends the game."""
+        mine, others, ko, passes, color = state
+        yield PASS, None if passes else State(others, mine, NO_KO, 1, opponent(color))
+        for row, vertex in enumerate(self._points):
+            if not (mine | others) >> row & 1 and row != ko:
+                after = after_move(mine, others, row, self._board.masks)
+                if after != ILLEGAL:
+                    own, other, next_ko = split(after)
+                    yield vertex, State(other, own, next_ko, 0, opponent(color))
+
+    def _ordered(self, state: State) -> list[_Move]:
         """Return the moves of a state whose scores are certain, best first."""
-        is_black = self.states[number][2] == BLACK
-        sign, steps = (1, self._lower_steps) if is_black else (-1, self._upper_steps)
-
-        def worth(move: Move) -> tuple[int, int, int]:
-            if move.after == OVER:
-                return -sign * self._scores[self.states[number][0]], 0, move.vertex
-            return -sign * int(self.lower[move.after]), int(steps[move.after]), move.vertex
-
-        sure = [m for m in self.moves[number] if m.after == OVER or self.lower[m.after] == self.upper[m.after]]
-        return sorted(sure, key=worth)
+        found = []
+        for vertex, after in self.moves(state):
+            if after is None:
+                found.append(_Move(int(self._board.area[self._number(state)]), 0, vertex, None))
+            else:
+                low, high, step = self._values(after)
+                if low == high:
+                    found.append(_Move(-low, step, vertex, after))
+        return sorted(found, key=lambda move: (-move.score, move.step, move.vertex))
 
     def entries(self) -> Entries:
-        """Return the arrays of the book, one position for each set of images."""
-        sure = np.flatnonzero(self.lower == self.upper)
-        places = {int(number): self._place(self.states[number]) for number in sure}
-        keys: dict[int, int] = {}
-        for number, found in places.items():
-            keys.setdefault(found.key, number)
-        order = sorted(keys)
+        """Return the arrays of the book, one position for each set of images.
+
+        Of boards of more than 9 points the book has the positions that occur if at least one side plays its best moves.
+        Raises GoError for those where repetition decides the empty board.
+        """
+        rows = self._all_rows() if len(self._points) <= _WHOLE else self._rows_of_best_play()
+        if not rows:
+            low, high = self.bounds_of(EMPTY_BOARD)
+            raise GoError(
+                f"expected a board without endless play, got one where Black has {low:+d} to {high:+d} points"
+            )
+        order = sorted(rows)
         index = {key: row for row, key in enumerate(order)}
         moves, first = list[tuple[int, int]](), [0]
         for key in order:
-            number = keys[key]
-            seen: dict[int, int] = {}
-            for move in self._ordered(number):
-                if move.after != OVER:
-                    seen.setdefault(self._on_book(move.vertex, places[number]), index[places[move.after].key])
-            moves += seen.items()
+            moves += ((move, index[child]) for move, child in rows[key].moves.items())
             first.append(len(moves))
-        scores = self.lower[[keys[key] for key in order]]
         return Entries(
             key=np.array(order, np.uint64),
             ply=np.zeros(len(order), np.uint16),
             value=np.zeros(len(order), np.int16),
-            lead=scores.astype(np.float32),
+            lead=np.array([rows[key].lead for key in order], np.float32),
             visits=np.zeros(len(order), np.uint32),
             first=np.array(first, np.uint32),
             move=np.array([move for move, _ in moves], np.uint16),
             child=np.array([child for _, child in moves], np.int32),
         )
 
+    def _all_rows(self) -> dict[int, "_Row"]:
+        rows = dict[int, _Row]()
+        for state in self._states():
+            score = self._score_of(state)
+            place = None if score is None else self._place(state)
+            if score is not None and place is not None and place.key not in rows:
+                rows[place.key] = _Row(for_color(score, state.color), {})
+                self._add_moves(rows[place.key], self._ordered(state), place)
+        return rows
+
+    def _rows_of_best_play(self) -> dict[int, "_Row"]:
+        """Return the positions in which at least one side has played its best moves from the empty board."""
+        rows, seen = dict[int, _Row](), set[tuple[int, int]]()
+        waiting = deque((EMPTY_BOARD, side) for side in (BLACK, WHITE))
+        while waiting:
+            state, side = waiting.popleft()
+            score, place = self._score_of(state), self._place(state)
+            if score is None or (place.key, side) in seen:
+                continue
+            seen.add((place.key, side))
+            row = rows.setdefault(place.key, _Row(for_color(score, state.color), {}))
+            moves = self._ordered(state)
+            chosen = moves[:1] if state.color == side else moves
+            self._add_moves(row, chosen, place)
+            waiting += ((move.after, side) for move in chosen if move.after is not None)
+        return rows
+
+    def _states(self) -> Iterator[State]:
+        """Yield every state."""
+        for color in (BLACK, WHITE):
+            for position in self._board.positions.tolist():
+                mine, others, _ = split(position)
+                yield from (State(mine, others, NO_KO, passes, color) for passes in (0, 1))
+            for key in self._board.kos.tolist():
+                digits = [key // 16 // 3**row % 3 for row in range(len(self._points))]
+                mine, others = (sum(1 << row for row, each in enumerate(digits) if each == side) for side in (1, 2))
+                yield State(mine, others, key % 16, 0, color)
+
+    def _add_moves(self, row: "_Row", moves: list[_Move], place: Place) -> None:
+        for move in moves:
+            if move.after is not None:
+                row.moves.setdefault(self._on_book(move.vertex, place), self._place(move.after).key)
+            elif move is moves[0]:
+                # After the pass that ends the game there is no position; where it is best, its score is this one's.
+                row.moves.setdefault(policy_index(PASS, *self.size), place.key)
+
     def _place(self, state: State) -> Place:
-        stones, ko, color, passes = state
+        mine, others, ko, passes, color = state
         game = Game(*self.size, rules=self.rules, komi=0.0)
-        where = {each: [v for v, s in zip(self._points, stones, strict=True) if s == each] for each in (BLACK, WHITE)}
-        game.setup(where[BLACK], where[WHITE], opponent(color) if passes else color)
+        own, other = ([v for row, v in enumerate(self._points) if stones >> row & 1] for stones in (mine, others))
+        black, white = (own, other) if color == BLACK else (other, own)
+        game.setup(black, white, opponent(color) if passes else color)
         if passes:
             game.play(opponent(color), PASS)
-        found = place_of(game, ko)
+        found = place_of(game, NO_POINT if ko == NO_KO else self._points[ko])
         assert found is not None  # no state is over
         return found
 
@@ -195,7 +285,35 @@ class Exact:
         return min(policy_index(map_vertex(vertex, turn, *self.size), *self.size) for turn in turns)
 
 
+class _Row(NamedTuple):
+    """A position of a book. lead: Black's points. moves: the key of the position after each, best first."""
+
+    lead: float
+    moves: dict[int, int]
+
+
+def _all_positions(width: int, height: int, suicide: bool) -> SmallBoard:
+    count = width * height
+    columns = [[1 << row for row in range(count) if row % width == column] for column in range(width)]
+    everything = (1 << count) - 1
+    masks = np.array([everything, everything - sum(columns[0]), everything - sum(columns[-1]), width, suicide])
+    sets = np.arange(1 << count)
+    ternary = sum((sets >> row & 1) * 3**row for row in range(count)).astype(np.int32)
+    positions = np.empty(3**count, np.int64)
+    positions = positions[: find_positions(masks, ternary, positions)].copy()
+    board = SmallBoard(masks, ternary, positions, np.zeros(3**count, np.int8), np.empty(0, np.int64))
+    kos = np.empty(find_kos(board, 0, len(positions), board.kos), np.int64)
+    find_kos(board, 0, len(positions), kos)
+    return board._replace(kos=np.unique(kos))
+
+
+def _parts(count: int) -> Iterator[tuple[int, int]]:
+    """Yield the ends of parts of a number of rows."""
+    step = max(1, -(-count // _PARTS))
+    yield from ((first, min(first + step, count)) for first in range(0, count, step))
+
+
 def write_exact(path: Path, exact: Exact, rules: Rules) -> None:
     """Write the book of a board that was solved under these rules. Raises OSError."""
     width, height = exact.size
-    write(path, About(width, height, rules, 0.0, 0, made={"states": len(exact.states)}), exact.entries())
+    write(path, About(width, height, rules, 0.0, 0, made={"states": exact.states}), exact.entries())

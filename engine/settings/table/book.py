@@ -69,7 +69,7 @@ BOOK_ROWS: tuple[Setting, ...] = (
             "size",
             "Board size: 3 for a square board, 4x2 for a rectangle.",
             (3, 3),
-            reason="Larger boards cannot be solved here.",
+            reason="Its book ships.",
         ),
     ),
     *under(

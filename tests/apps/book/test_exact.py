@@ -2,20 +2,25 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from engine.apps.book.exact import Exact, write_exact
+from engine.apps.book.exact import EMPTY_BOARD, Exact, State, write_exact
+from engine.apps.book.small_board import NO_KO
 from engine.book.book import Book
-from engine.color import BLACK, WHITE, for_color
+from engine.color import BLACK, WHITE, for_color, opponent
 from engine.errors import GoError
 from engine.game import Game
 from engine.rules import CHINESE_KGS, JAPANESE, TROMP_TAYLOR, Rules
 from engine.scoring import final_score
-from engine.vertex import PASS, points
+from engine.vertex import NO_POINT, PASS, points
 from tests.book.books import opened
+from tests.oracle.naive_exact import OVER, NaiveExact
 
-SCORES = {(1, 1): 0, (2, 1): 0, (3, 1): 3, (4, 1): 4}
+SCORES = {(1, 1): 0, (2, 1): 0, (3, 1): 3, (4, 1): 4, (3, 3): 9}
 """Black's, without komi, under Tromp-Taylor rules: https://tromp.github.io/go.html."""
+WHOLE_BOARDS = [(4, 2), (5, 2), (6, 2)]
+"""Black takes all points: E. van der Werf and M. Winands, Solving Go for rectangular boards, ICGA Journal 32 (2009)."""
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +29,38 @@ def solved() -> Exact:
     return Exact(4, 1, TROMP_TAYLOR)
 
 
-@pytest.mark.parametrize(("width", "height"), SCORES)
+@pytest.mark.parametrize(("width", "height"), [*SCORES, *WHOLE_BOARDS])
 def test_scores_are_those_that_are_known(width: int, height: int) -> None:
     exact = Exact(width, height, TROMP_TAYLOR)
-    assert exact.score(Game(width, height, rules=TROMP_TAYLOR)) == SCORES[width, height]
+    assert exact.score(Game(width, height, rules=TROMP_TAYLOR)) == SCORES.get((width, height), width * height)
+
+
+@pytest.mark.slow
+def test_repetition_decides_four_by_four_where_black_has_at_least_a_point() -> None:
+    exact = Exact(4, 4, TROMP_TAYLOR)
+    assert exact.bounds_of(EMPTY_BOARD) == (1, 16)
+    assert exact.score(Game(4, 4, rules=TROMP_TAYLOR)) is None
+
+
+@pytest.mark.parametrize(("width", "height"), [(2, 2), (3, 2), (4, 1)])
+@pytest.mark.parametrize("rules", [TROMP_TAYLOR, CHINESE_KGS], ids=["tromp-taylor", "chinese-kgs"])
+def test_every_position_has_the_moves_and_the_bounds_of_the_naive_solver(width: int, height: int, rules: Rules) -> None:
+    """Its moves are those of `after_move`."""
+    exact, naive = Exact(width, height, rules), NaiveExact(width, height, rules)
+    vertices = points(width, height)
+
+    def state_of(number: int) -> State:
+        stones, ko, color, passes = naive.states[number]
+        sets = [sum(1 << row for row, each in enumerate(stones) if each == side) for side in (color, opponent(color))]
+        return State(sets[0], sets[1], NO_KO if ko == NO_POINT else vertices.index(ko), passes, color)
+
+    for number, moves in enumerate(naive.moves):
+        state = state_of(number)
+        sign = 1 if state.color == BLACK else -1
+        bounds = sorted((sign * int(naive.lower[number]), sign * int(naive.upper[number])))
+        assert exact.bounds_of(state) == tuple(bounds)
+        after = [(move.vertex, None if move.after == OVER else state_of(move.after)) for move in moves]
+        assert sorted(exact.moves(state), key=str) == sorted(after, key=str)
 
 
 def naive_score(game: Game) -> float:
@@ -71,13 +104,39 @@ def test_the_best_moves_reach_the_score_against_every_line_and_repeat_nothing(so
     assert worst(solved, game, color) == for_color(score, color)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("rules", "color"), [(TROMP_TAYLOR, BLACK), (CHINESE_KGS, BLACK)])
-def test_black_takes_the_whole_board_of_three_by_three(rules: Rules, color: int) -> None:
+@pytest.mark.parametrize("rules", [TROMP_TAYLOR, CHINESE_KGS])
+def test_black_takes_the_whole_board_of_three_by_three_against_every_line(rules: Rules) -> None:
     exact = Exact(3, 3, rules)
-    game = Game(3, rules=exact.rules, komi=0.0)
-    assert exact.score(game) == 9
-    assert worst(exact, game, color) == 9
+    assert worst(exact, Game(3, rules=exact.rules, komi=0.0), BLACK) == 9
+
+
+def test_a_book_of_more_than_nine_points_answers_every_move_while_one_side_plays_its_best(tmp_path: Path) -> None:
+    exact = Exact(5, 2, CHINESE_KGS)
+    write_exact(tmp_path / "5x2.book", exact, CHINESE_KGS)
+    book, generator = opened(tmp_path / "5x2.book"), np.random.default_rng(1)
+    for side in (BLACK, WHITE):
+        for _ in range(20):
+            game = Game(5, 2, rules=exact.rules, komi=0.0)
+            while not game.is_over:
+                best = book.best(game)
+                score = exact.score(game)
+                if score is None:
+                    break
+                found = book.find(game)
+                assert found is not None
+                assert found.lead == for_color(score, game.to_play)
+                if game.to_play == side:
+                    assert best is not None or exact.best(game) == PASS
+                    game.play(side, exact.best(game) if best is None else best.vertices[0])
+                else:
+                    game.play(game.to_play, int(generator.choice((*game.legal_vertices(), PASS))))
+            if game.is_over:
+                assert for_color(final_score(game), side) >= for_color(10, side)
+
+
+def test_a_board_where_repetition_decides_has_no_book() -> None:
+    with pytest.raises(GoError, match=r"Black has \+4 to \+12 points"):
+        Exact(4, 3, TROMP_TAYLOR).entries()
 
 
 def test_a_book_of_exact_values_is_for_every_komi_and_has_passes(solved: Exact, tmp_path: Path) -> None:
@@ -119,7 +178,7 @@ def test_the_book_of_three_by_three_ships_and_black_takes_the_whole_board_in_it(
 
 @pytest.mark.parametrize(
     ("width", "height", "rules", "text"),
-    [(4, 3, TROMP_TAYLOR, "at most 9 points"), (2, 2, JAPANESE, "rules that count area")],
+    [(6, 3, TROMP_TAYLOR, "at most 16 points"), (2, 2, JAPANESE, "rules that count area")],
 )
 def test_boards_and_rules_that_cannot_be_solved_are_named(width: int, height: int, rules: Rules, text: str) -> None:
     with pytest.raises(GoError, match=text):

@@ -1,0 +1,279 @@
+"""The kernels that solve a board of a few points: its positions, and rounds that improve the bounds of their scores.
+
+A set of points is a number, with a bit for each point in policy order. A position has the stones of the side to move
+("mine") and the other side's; its number is the sum of 1 or 2 times 3 to the power of each occupied point. Every score
+and bound is for the side to move.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.area import area
+from engine.board.layout import Board
+from engine.board.setup import build_board
+from engine.color import BLACK, WHITE
+from engine.native.jit import kernel
+from engine.vertex import NO_POINT
+
+MOST_POINTS = 16
+NO_KO = 31
+ILLEGAL = -1
+_HALF = 16
+"""Bits of one side's stones in a position."""
+_STONES = (1 << _HALF) - 1
+
+
+class SmallBoard(NamedTuple):
+    """A board of N <= 16 points and its P = 3 ** N positions.
+
+    masks: all points, those with a neighbor on the left and on the right, width, and whether suicide is legal. ternary:
+    [2 ** N] number of the position whose stones to move are a set. positions: stones to move and others, in 16 bits
+    each, of the positions that may occur. area: [P] their scores as they stand. kos: in ascending order, 16 times the
+    number of a position that a capture may have led to, plus the ko point.
+    """
+
+    masks: NDArray[np.int64]
+    ternary: NDArray[np.int32]
+    positions: NDArray[np.int64]
+    area: NDArray[np.int8]
+    kos: NDArray[np.int64]
+
+
+class Bounds(NamedTuple):
+    """Bounds of the score with best play: as if endless play were the worst and the best for the side to move.
+
+    low, high: [2, P], after a move and after a pass. ko_low, ko_high: of the positions with a ko.
+    """
+
+    low: NDArray[np.int8]
+    high: NDArray[np.int8]
+    ko_low: NDArray[np.int8]
+    ko_high: NDArray[np.int8]
+
+
+class Steps(NamedTuple):
+    """The rounds in which bounds were found, in the places of `Bounds`."""
+
+    low: NDArray[np.uint8]
+    high: NDArray[np.uint8]
+    ko_low: NDArray[np.uint8]
+    ko_high: NDArray[np.uint8]
+
+
+def split(position: int) -> tuple[int, int, int]:
+    """Return the two sets of a position, and the ko point behind them where it has one."""
+    return position & _STONES, position >> _HALF & _STONES, position >> (2 * _HALF)
+
+
+@kernel
+def _number_of(board: SmallBoard, mine: int, others: int) -> int:
+    """Return the number of a position."""
+    return int(board.ternary[mine]) + 2 * int(board.ternary[others])
+
+
+@kernel
+def _grown(stones: int, masks: NDArray[np.int64]) -> int:
+    """Return the neighbors of a set of points, and maybe points of the set."""
+    rows = stones << masks[3] | stones >> masks[3]
+    return int((rows | (stones & masks[2]) << 1 | (stones & masks[1]) >> 1) & masks[0])
+
+
+@kernel
+def _chain(seed: int, within: int, masks: NDArray[np.int64]) -> int:
+    """Return the points of `within` that are connected with `seed`, which belongs to it."""
+    while True:
+        more = (seed | _grown(seed, masks)) & within
+        if more == seed:
+            return seed
+        seed = more
+
+
+@kernel
+def _breathless(stones: int, others: int, masks: NDArray[np.int64]) -> int:
+    """Return the stones whose chains have no liberty."""
+    empty, found = masks[0] & ~(stones | others), 0
+    breathing = _grown(empty, masks) & stones
+    while True:
+        more = (breathing | _grown(breathing, masks)) & stones
+        if more == breathing:
+            break
+        breathing = more
+    found = stones & ~breathing
+    return int(found)
+
+
+@kernel
+def after_move(mine: int, others: int, point: int, masks: NDArray[np.int64]) -> int:
+    """Return what a move to an empty point leads to; ILLEGAL if it does not exist.
+
+    In the low 16 bits the mover's stones, then the other side's, then the point of a simple ko or 31.
+    """
+    bit = 1 << point
+    mine |= bit
+    captured, ko = _breathless(others, mine, masks), NO_KO
+    others &= ~captured
+    if captured:
+        if captured & (captured - 1) == 0 and _grown(bit, masks) & ~others & masks[0] == captured:
+            ko = 0
+            while captured >> ko != 1:
+                ko += 1
+    else:
+        own = _breathless(mine, others, masks)
+        if own and (not masks[4] or own == bit):
+            return ILLEGAL
+        mine &= ~own
+    return mine | others << _HALF | ko << (2 * _HALF)
+
+
+@kernel
+def find_positions(masks: NDArray[np.int64], ternary: NDArray[np.int32], positions: NDArray[np.int64]) -> int:
+    """Write the positions without chains that have no liberty, in the order of their sets; return how many."""
+    count = 0
+    for mine in range(len(ternary)):
+        free = masks[0] & ~mine
+        others = free
+        while True:
+            if not (_breathless(mine, others, masks) or _breathless(others, mine, masks)):
+                positions[count] = mine | others << _HALF
+                count += 1
+            if others == 0:
+                break
+            others = (others - 1) & free
+    return count
+
+
+class Ruler(NamedTuple):
+    """What counting one position needs. board, scratch, owner: of `engine.board.area`. colors: [n]. vertices: [N]."""
+
+    board: Board
+    scratch: NDArray[np.int32]
+    colors: NDArray[np.int8]
+    owner: NDArray[np.int8]
+    vertices: NDArray[np.int16]
+
+
+@kernel
+def count_positions(board: SmallBoard, ruler: Ruler, like: Board, first: int, last: int) -> None:
+    """Write the area scores of positions first to last. like: an empty board of the size."""
+    for row in range(first, last):
+        mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
+        for index, vertex in enumerate(ruler.vertices):
+            ruler.colors[vertex] = BLACK * (mine >> index & 1) + WHITE * (others >> index & 1)
+        build_board(like, ruler.colors, NO_POINT, ruler.board)
+        area(ruler.board, board.masks[4] != 0, True, ruler.scratch, ruler.owner)
+        score = 0
+        for vertex in ruler.vertices:
+            score += (1 if ruler.owner[vertex] == BLACK else 0) - (1 if ruler.owner[vertex] == WHITE else 0)
+        board.area[_number_of(board, mine, others)] = score
+
+
+@kernel
+def find_kos(board: SmallBoard, first: int, last: int, kos: NDArray[np.int64]) -> int:
+    """Append positions and points that a simple ko may forbid to `kos`, where there is room; return how many."""
+    masks, count = board.masks, 0
+    for row in range(first, last):
+        mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
+        number = _number_of(board, mine, others)
+        for point in range(_HALF):
+            bit = (1 << point) & masks[0] & ~(mine | others)
+            # The stone that took the ko has this point as its only liberty, and no stone beside it.
+            if bit and _grown(bit, masks) & ~others == 0:
+                takers, is_ko = _grown(bit, masks), False
+                while takers:
+                    taker = takers & -takers
+                    around = _grown(taker, masks)
+                    is_ko = is_ko or (around & others == 0 and around & ~mine == bit)
+                    takers &= takers - 1
+                if is_ko:
+                    if count < len(kos):
+                        kos[count] = number * _HALF + point
+                    count += 1
+    return count
+
+
+@kernel
+def _row_of(kos: NDArray[np.int64], key: int) -> int:
+    """Return the place of a key, which is among the keys."""
+    low, high = 0, len(kos)
+    while low < high:
+        middle = (low + high) // 2
+        if kos[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _best(board: SmallBoard, bounds: Bounds, mine: int, others: int, forbidden: int) -> int:
+    """Return the best low bound after a stone plus 128, and 256 times the same of the high bound; 0 without a move."""
+    low, high = -128, -128
+    for point in range(_HALF):
+        if (1 << point) & board.masks[0] & ~(mine | others) and point != forbidden:
+            after = after_move(mine, others, point, board.masks)
+            if after != ILLEGAL:
+                own, other, ko = after & _STONES, after >> _HALF & _STONES, after >> (2 * _HALF)
+                number = _number_of(board, other, own)
+                if ko == NO_KO:
+                    low = max(low, -int(bounds.high[0, number]))
+                    high = max(high, -int(bounds.low[0, number]))
+                else:
+                    row = _row_of(board.kos, number * _HALF + ko)
+                    low = max(low, -int(bounds.ko_high[row]))
+                    high = max(high, -int(bounds.ko_low[row]))
+    return low + 128 + (high + 128) * 256
+
+
+@kernel
+def improve(board: SmallBoard, bounds: Bounds, better: Bounds, steps: Steps, step: int, first: int, last: int) -> int:
+    """Write the bounds of positions first to last after one more move into `better`; return how many changed.
+
+    step: of this round, noted for each bound that changes. A position whose bounds are equal is done.
+    """
+    changed = 0
+    for row in range(first, last):
+        mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
+        number, swapped = _number_of(board, mine, others), _number_of(board, others, mine)
+        if bounds.low[0, number] == bounds.high[0, number] and bounds.low[1, number] == bounds.high[1, number]:
+            continue
+        best, area = _best(board, bounds, mine, others, NO_KO), int(board.area[number])
+        for passes in range(2):
+            low_after = area if passes else -int(bounds.high[1, swapped])
+            high_after = area if passes else -int(bounds.low[1, swapped])
+            low, high = max(best % 256 - 128, low_after), max(best // 256 - 128, high_after)
+            if low != bounds.low[passes, number]:
+                better.low[passes, number], steps.low[passes, number] = low, step
+                changed += 1
+            if high != bounds.high[passes, number]:
+                better.high[passes, number], steps.high[passes, number] = high, step
+                changed += 1
+    return changed
+
+
+@kernel
+def improve_kos(
+    board: SmallBoard, bounds: Bounds, better: Bounds, steps: Steps, step: int, first: int, last: int
+) -> int:
+    """Do the same for positions with a ko, first to last of `board.kos`."""
+    changed = 0
+    for row in range(first, last):
+        if bounds.ko_low[row] == bounds.ko_high[row]:
+            continue
+        number, forbidden = int(board.kos[row]) // _HALF, int(board.kos[row]) % _HALF
+        mine, others, digit = 0, 0, 1
+        while number:
+            mine |= digit if number % 3 == 1 else 0
+            others |= digit if number % 3 == 2 else 0
+            number, digit = number // 3, digit * 2
+        best, swapped = _best(board, bounds, mine, others, forbidden), _number_of(board, others, mine)
+        low = max(best % 256 - 128, -int(bounds.high[1, swapped]))
+        high = max(best // 256 - 128, -int(bounds.low[1, swapped]))
+        if low != bounds.ko_low[row]:
+            better.ko_low[row], steps.ko_low[row] = low, step
+            changed += 1
+        if high != bounds.ko_high[row]:
+            better.ko_high[row], steps.ko_high[row] = high, step
+            changed += 1
+    return changed
