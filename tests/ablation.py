@@ -1,11 +1,11 @@
 """Matches of the search as it is against itself with one thing changed: what each parameter is worth.
 
-python -m tests.ablation --net FILE [--games N] [--visits N] [--size N] [--only NAME ...] [--out FILE.jsonl]
-                         [--processes N]
+python -m tests.ablation --net FILE [--games N] [--visits N] [--size N] [--only NAME ...] [--set K=V[,K=V] ...]
+                         [--out FILE.jsonl] [--processes N]
 
 Plays chunks of games by turns, so that all parts have about as many games at any moment, in a process for each core,
 and adds a line a chunk to the file: a run that was stopped goes on. Prints the share of points that the changed search
-made.
+made. --set changes other parameters than those of the parts.
 """
 
 import argparse
@@ -21,9 +21,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.factory import Computing, open_network
-from engine.search.params import SearchParams
+from engine.search.params import SearchParams, with_settings
 from engine.support.elo import elo_from_score, wilson_interval
 from engine.support.files import append_line, whole_lines
 from engine.support.worker_processes import become_worker, divide_threads
@@ -74,10 +75,19 @@ def _start(net: Path, threads: int) -> None:
     _evaluator = open_network(net, Computing(threads=threads)).evaluator
 
 
+def changes_of(name: str) -> Mapping[str, Any]:
+    """Return the parameters of a part, or of settings such as c_puct=1.2,lcb_stdevs=4. Raises GoError."""
+    if name in PARTS:
+        return PARTS[name]
+    base, given = SearchParams(), dict(text.partition("=")[::2] for text in name.split(","))
+    changed = with_settings(base, given)
+    return {field: getattr(changed, field) for field in given}
+
+
 def _play(name: str, number: int, size: int, visits: int) -> dict[str, Any]:
     """Return the line of a chunk."""
     assert _evaluator is not None
-    wins, draws, losses = play_chunk(_evaluator, PARTS[name], number, size=size, visits=visits)
+    wins, draws, losses = play_chunk(_evaluator, changes_of(name), number, size=size, visits=visits)
     return {"part": name, "chunk": number, "wins": wins, "draws": draws, "losses": losses}
 
 
@@ -113,13 +123,19 @@ def main() -> int:
     parser.add_argument("--visits", type=int, default=100)
     parser.add_argument("--size", type=int, default=9)
     parser.add_argument("--only", nargs="*", metavar="NAME", help=f"parts: {', '.join(PARTS)}")
+    parser.add_argument("--set", nargs="*", metavar="K=V[,K=V]", default=[], help="parameters to play with")
     parser.add_argument("--out", type=Path, default=Path("ablation.jsonl"))
     parser.add_argument("--processes", type=int, default=0, help="that play; one a core if not given")
     options = parser.parse_args()
-    names = options.only or list(PARTS)
-    unknown = set(names) - set(PARTS)
+    names = [*(options.only or ([] if options.set else PARTS)), *options.set]
+    unknown = set(options.only or ()) - set(PARTS)
     if unknown:
         parser.error(f"unknown part {min(unknown)!r}, expected one of {', '.join(PARTS)}")
+    try:
+        for name in names:
+            changes_of(name)
+    except GoError as error:
+        parser.error(f"--set: {error}")
     how = {"net": options.net.name, "visits": options.visits, "size": options.size}
     lines = whole_lines(options.out)
     if any({key: json.loads(line)[key] for key in how} != how for line in lines):

@@ -6,15 +6,22 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from engine.errors import GoError
 from engine.evaluators.uniform import UniformEvaluator
 from engine.search.params import SearchParams
-from tests.ablation import PARTS, chunks, play_chunk, table
+from tests.ablation import PARTS, changes_of, chunks, play_chunk, table
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_changes_what_the_search_does_by_itself(name: str) -> None:
     base = SearchParams()
     assert all(getattr(base, field) != value for field, value in PARTS[name].items())
+
+
+def test_settings_are_parameters_of_a_part_and_unknown_ones_are_named() -> None:
+    assert changes_of("c_puct=1.2,uses_lcb=false") == {"c_puct": 1.2, "uses_lcb": False}
+    with pytest.raises(GoError, match="unknown setting 'cpuct'"):
+        changes_of("cpuct=1.2")
 
 
 def test_a_chunk_counts_every_game_for_the_changed_search() -> None:
