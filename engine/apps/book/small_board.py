@@ -56,10 +56,10 @@ class Bounds(NamedTuple):
 class Steps(NamedTuple):
     """The rounds in which bounds were found, in the places of `Bounds`."""
 
-    low: NDArray[np.uint8]
-    high: NDArray[np.uint8]
-    ko_low: NDArray[np.uint8]
-    ko_high: NDArray[np.uint8]
+    low: NDArray[np.uint16]
+    high: NDArray[np.uint16]
+    ko_low: NDArray[np.uint16]
+    ko_high: NDArray[np.uint16]
 
 
 def split(position: int) -> tuple[int, int, int]:
