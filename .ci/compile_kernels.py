@@ -100,7 +100,9 @@ def main() -> int:
         record = Path(folder) / "game.sgf"
         record.write_text("(;SZ[5];B[cc];W[bc];B[bd];W[ab];B[cd])", encoding="ascii")
         explain = ["explain", str(record), "--net", "none", "--visits", "4"]
-        subprocess.run([keima, *explain], env=environment, stdout=subprocess.DEVNULL, check=True)
+        solve = ["book", "solve", f"{folder}/3x2.book", "--size", "3x2"]
+        for command in (explain, solve):
+            subprocess.run([keima, *command], env=environment, stdout=subprocess.DEVNULL, check=True)
     subprocess.run([keima, *BENCH], env=environment, stdout=subprocess.DEVNULL, check=True)
     return 0 if is_complete else 1
 

@@ -226,6 +226,16 @@ def ask_page(port: int, method: str, path: str, body: str | None = None) -> str:
         return answer.read().decode()
 
 
+def test_it_solves_a_small_board(place: Path) -> None:
+    book = place / "games.book"
+    place.chmod(0o777)
+    process = start(place, "book", "solve", str(book), "--size", "3")
+    output, errors = process.communicate(timeout=120)
+    assert (output, process.returncode) == ("3x3: Black +9 without komi\n", 0), errors
+    assert "compiling" not in errors
+    assert book.stat().st_size > 0
+
+
 def test_two_of_them_play_a_match(place: Path) -> None:
     engine = f"'{place / 'keima' / PROGRAM}' gtp --visits 5"
     process = start(place, "match", "--black", engine, "--white", engine, "--size", "5", "--games", "1")
