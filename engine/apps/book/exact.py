@@ -162,7 +162,7 @@ class Exact:
             place: tuple[int, ...] = (state.passes, number)
             arrays = self._bounds.low, self._bounds.high, self._steps.high
         else:
-            place = (int(np.searchsorted(self._board.kos, number * 16 + state.ko)),)
+            place = (int(np.searchsorted(self._board.kos, number * MOST_POINTS + state.ko)),)
             arrays = self._bounds.ko_low, self._bounds.ko_high, self._steps.ko_high
         low, high, step = (int(array[place]) for array in arrays)
         return low, high, step
@@ -256,9 +256,9 @@ class Exact:
                 mine, others, _ = split(position)
                 yield from (State(mine, others, NO_KO, passes, color) for passes in (0, 1))
             for key in self._board.kos.tolist():
-                digits = [key // 16 // 3**row % 3 for row in range(len(self._points))]
+                digits = [key // MOST_POINTS // 3**row % 3 for row in range(len(self._points))]
                 mine, others = (sum(1 << row for row, each in enumerate(digits) if each == side) for side in (1, 2))
-                yield State(mine, others, key % 16, 0, color)
+                yield State(mine, others, key % MOST_POINTS, 0, color)
 
     def _add_moves(self, row: "_Row", moves: list[_Move], place: Place) -> None:
         for move in moves:
@@ -302,8 +302,8 @@ def _all_positions(width: int, height: int, suicide: bool) -> SmallBoard:
     positions = np.empty(3**count, np.int64)
     positions = positions[: find_positions(masks, ternary, positions)].copy()
     board = SmallBoard(masks, ternary, positions, np.zeros(3**count, np.int8), np.empty(0, np.int64))
-    kos = np.empty(find_kos(board, 0, len(positions), board.kos), np.int64)
-    find_kos(board, 0, len(positions), kos)
+    kos = np.empty(find_kos(board, board.kos), np.int64)
+    find_kos(board, kos)
     return board._replace(kos=np.unique(kos))
 
 

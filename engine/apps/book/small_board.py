@@ -20,7 +20,7 @@ from engine.vertex import NO_POINT
 MOST_POINTS = 16
 NO_KO = 31
 ILLEGAL = -1
-_HALF = 16
+_HALF = MOST_POINTS
 """Bits of one side's stones in a position."""
 _STONES = (1 << _HALF) - 1
 
@@ -30,8 +30,8 @@ class SmallBoard(NamedTuple):
 
     masks: all points, those with a neighbor on the left and on the right, width, and whether suicide is legal. ternary:
     [2 ** N] number of the position whose stones to move are a set. positions: stones to move and others, in 16 bits
-    each, of the positions that may occur. area: [P] their scores as they stand. kos: in ascending order, 16 times the
-    number of a position that a capture may have led to, plus the ko point.
+    each, of the positions that may occur. area: [P] their scores as they stand. kos: in ascending order,
+    MOST_POINTS times the number of a position that a capture may have led to, plus the ko point.
     """
 
     masks: NDArray[np.int64]
@@ -81,27 +81,14 @@ def _grown(stones: int, masks: NDArray[np.int64]) -> int:
 
 
 @kernel
-def _chain(seed: int, within: int, masks: NDArray[np.int64]) -> int:
-    """Return the points of `within` that are connected with `seed`, which belongs to it."""
-    while True:
-        more = (seed | _grown(seed, masks)) & within
-        if more == seed:
-            return seed
-        seed = more
-
-
-@kernel
 def _breathless(stones: int, others: int, masks: NDArray[np.int64]) -> int:
     """Return the stones whose chains have no liberty."""
-    empty, found = masks[0] & ~(stones | others), 0
-    breathing = _grown(empty, masks) & stones
+    breathing = _grown(masks[0] & ~(stones | others), masks) & stones
     while True:
         more = (breathing | _grown(breathing, masks)) & stones
         if more == breathing:
-            break
+            return int(stones & ~breathing)
         breathing = more
-    found = stones & ~breathing
-    return int(found)
 
 
 @kernel
@@ -170,13 +157,13 @@ def count_positions(board: SmallBoard, ruler: Ruler, like: Board, first: int, la
 
 
 @kernel
-def find_kos(board: SmallBoard, first: int, last: int, kos: NDArray[np.int64]) -> int:
-    """Append positions and points that a simple ko may forbid to `kos`, where there is room; return how many."""
+def find_kos(board: SmallBoard, kos: NDArray[np.int64]) -> int:
+    """Write the positions and points that a simple ko may forbid, while there is room; return how many there are."""
     masks, count = board.masks, 0
-    for row in range(first, last):
+    for row in range(len(board.positions)):
         mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
         number = _number_of(board, mine, others)
-        for point in range(_HALF):
+        for point in range(MOST_POINTS):
             bit = (1 << point) & masks[0] & ~(mine | others)
             # The stone that took the ko has this point as its only liberty, and no stone beside it.
             if bit and _grown(bit, masks) & ~others == 0:
@@ -188,7 +175,7 @@ def find_kos(board: SmallBoard, first: int, last: int, kos: NDArray[np.int64]) -
                     takers &= takers - 1
                 if is_ko:
                     if count < len(kos):
-                        kos[count] = number * _HALF + point
+                        kos[count] = number * MOST_POINTS + point
                     count += 1
     return count
 
@@ -210,7 +197,7 @@ def _row_of(kos: NDArray[np.int64], key: int) -> int:
 def _best(board: SmallBoard, bounds: Bounds, mine: int, others: int, forbidden: int) -> int:
     """Return the best low bound after a stone plus 128, and 256 times the same of the high bound; 0 without a move."""
     low, high = -128, -128
-    for point in range(_HALF):
+    for point in range(MOST_POINTS):
         if (1 << point) & board.masks[0] & ~(mine | others) and point != forbidden:
             after = after_move(mine, others, point, board.masks)
             if after != ILLEGAL:
@@ -220,7 +207,7 @@ def _best(board: SmallBoard, bounds: Bounds, mine: int, others: int, forbidden: 
                     low = max(low, -int(bounds.high[0, number]))
                     high = max(high, -int(bounds.low[0, number]))
                 else:
-                    row = _row_of(board.kos, number * _HALF + ko)
+                    row = _row_of(board.kos, number * MOST_POINTS + ko)
                     low = max(low, -int(bounds.ko_high[row]))
                     high = max(high, -int(bounds.ko_low[row]))
     return low + 128 + (high + 128) * 256
@@ -238,10 +225,10 @@ def improve(board: SmallBoard, bounds: Bounds, better: Bounds, steps: Steps, ste
         number, swapped = _number_of(board, mine, others), _number_of(board, others, mine)
         if bounds.low[0, number] == bounds.high[0, number] and bounds.low[1, number] == bounds.high[1, number]:
             continue
-        best, area = _best(board, bounds, mine, others, NO_KO), int(board.area[number])
+        best, standing = _best(board, bounds, mine, others, NO_KO), int(board.area[number])
         for passes in range(2):
-            low_after = area if passes else -int(bounds.high[1, swapped])
-            high_after = area if passes else -int(bounds.low[1, swapped])
+            low_after = standing if passes else -int(bounds.high[1, swapped])
+            high_after = standing if passes else -int(bounds.low[1, swapped])
             low, high = max(best % 256 - 128, low_after), max(best // 256 - 128, high_after)
             if low != bounds.low[passes, number]:
                 better.low[passes, number], steps.low[passes, number] = low, step
@@ -261,7 +248,7 @@ def improve_kos(
     for row in range(first, last):
         if bounds.ko_low[row] == bounds.ko_high[row]:
             continue
-        number, forbidden = int(board.kos[row]) // _HALF, int(board.kos[row]) % _HALF
+        number, forbidden = int(board.kos[row]) // MOST_POINTS, int(board.kos[row]) % MOST_POINTS
         mine, others, digit = 0, 0, 1
         while number:
             mine |= digit if number % 3 == 1 else 0
