@@ -8,6 +8,8 @@ import pytest
 
 from engine.clock import Allotment
 from engine.color import BLACK, WHITE, opponent
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players import AnalysisRequest, Decision, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
@@ -25,7 +27,6 @@ from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.fake_clock import FakeClock, TimedEvaluator
 from tests.positions import DEAD_STONE, game_from_diagram, game_of
 from tests.search.fakes import FakeEvaluator
-from tests.waiting import wait_until
 
 WON = """
 . X . X O . O
@@ -176,27 +177,41 @@ def test_a_new_game_begins_without_what_was_searched_before() -> None:
     assert found[1] == 1
 
 
+class SignalingEvaluator(FakeEvaluator):
+    """Sets `reached` once it has evaluated more than `wanted` positions."""
+
+    wanted = 1 << 30
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        super().evaluate(positions, count, out)
+        if self.positions > self.wanted:
+            self.reached.set()
+
+
 def test_pondering_ends_at_stop_and_its_visits_serve_the_next_move() -> None:
-    thinker, game = player(), game_of("C3", 7)
+    evaluator, game = SignalingEvaluator(), game_of("C3", 7)
+    thinker = SearchPlayer(evaluator, SearchParams())
     thinker.warm_up(7, 7)
-    # The tree of the warm-up is still there when the thread starts.
-    enough = 50 + int(thinker.search.tree.nodes[ROOT]["visits"])
+    evaluator.wanted = evaluator.positions + 50
 
     def stop_later() -> None:
-        wait_until(lambda: thinker.search.tree.nodes[ROOT]["visits"] > enough)
-        stopped.append(True)
+        stopped.append(evaluator.reached.wait(60))
         thinker.stop()
 
     stopped: list[bool] = []
     threading.Thread(target=stop_later).start()
     thinker.ponder(game)
-    assert stopped
+    assert stopped == [True]
     pondered = int(thinker.search.tree.nodes[ROOT]["visits"])
     reply = thinker.search.tree.edge_vertex[ROOT, 0]
     game.play(WHITE, int(reply))
     decision = thinker.genmove(game, BLACK, Limits(visits=1))
     thinker.close()
-    assert pondered > enough
+    assert pondered >= 50
     assert decision.visits > 1
 
 
@@ -329,7 +344,7 @@ def test_a_search_without_limits_ends_at_stop() -> None:
 
     def watch(search: Search, stats: SearchStats) -> None:
         if stats.visits > 100:
-            thinker.stop()
+            pass
 
     decision = thinker.genmove(Game(9), BLACK, Limits(), watch)
     thinker.close()
