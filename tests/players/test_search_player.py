@@ -344,7 +344,7 @@ def test_a_search_without_limits_ends_at_stop() -> None:
 
     def watch(search: Search, stats: SearchStats) -> None:
         if stats.visits > 100:
-            pass
+            thinker.stop()
 
     decision = thinker.genmove(Game(9), BLACK, Limits(), watch)
     thinker.close()
