@@ -92,8 +92,10 @@ def solve(out: Path, size: tuple[int, int], rules: str) -> None:
     """
     from engine.apps.book.exact import EMPTY_BOARD, Exact, write_exact
     from engine.rules import parse_rules
+    from engine.support.files import require_writable
     from engine.support.progress import ProgressBar
 
+    require_writable(out)
     parsed, name = parse_rules(rules), f"{size[0]}x{size[1]}"
     with ProgressBar(sys.stderr) as bar:
         exact = Exact(

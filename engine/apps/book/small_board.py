@@ -54,11 +54,9 @@ class Bounds(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The rounds in which bounds were found, in the places of `Bounds`."""
+    """The rounds in which the high bounds were found, in the places of `Bounds`."""
 
-    low: NDArray[np.uint16]
     high: NDArray[np.uint16]
-    ko_low: NDArray[np.uint16]
     ko_high: NDArray[np.uint16]
 
 
@@ -95,7 +93,7 @@ def _breathless(stones: int, others: int, masks: NDArray[np.int64]) -> int:
 def after_move(mine: int, others: int, point: int, masks: NDArray[np.int64]) -> int:
     """Return what a move to an empty point leads to; ILLEGAL if it does not exist.
 
-    In the low 16 bits the mover's stones, then the other side's, then the point of a simple ko or 31.
+    In the low 16 bits the mover's stones, then the other side's, then the point of a simple ko or NO_KO.
     """
     bit = 1 << point
     mine |= bit
@@ -217,7 +215,7 @@ def _best(board: SmallBoard, bounds: Bounds, mine: int, others: int, forbidden: 
 def improve(board: SmallBoard, bounds: Bounds, better: Bounds, steps: Steps, step: int, first: int, last: int) -> int:
     """Write the bounds of positions first to last after one more move into `better`; return how many changed.
 
-    step: of this round, noted for each bound that changes. A position whose bounds are equal is done.
+    step: of this round, noted for each high bound that changes. A position whose bounds are equal is done.
     """
     changed = 0
     for row in range(first, last):
@@ -231,7 +229,7 @@ def improve(board: SmallBoard, bounds: Bounds, better: Bounds, steps: Steps, ste
             high_after = standing if passes else -int(bounds.low[1, swapped])
             low, high = max(best % 256 - 128, low_after), max(best // 256 - 128, high_after)
             if low != bounds.low[passes, number]:
-                better.low[passes, number], steps.low[passes, number] = low, step
+                better.low[passes, number] = low
                 changed += 1
             if high != bounds.high[passes, number]:
                 better.high[passes, number], steps.high[passes, number] = high, step
@@ -258,7 +256,7 @@ def improve_kos(
         low = max(best % 256 - 128, -int(bounds.high[1, swapped]))
         high = max(best // 256 - 128, -int(bounds.low[1, swapped]))
         if low != bounds.ko_low[row]:
-            better.ko_low[row], steps.ko_low[row] = low, step
+            better.ko_low[row] = low
             changed += 1
         if high != bounds.ko_high[row]:
             better.ko_high[row], steps.ko_high[row] = high, step
