@@ -43,6 +43,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "no pruning of noise": {"noise_prune_scale": 0.0},
     "children weighed by visits alone": {"value_weight_exponent": 0.0},
     "no shared nodes": {"shares_nodes": False},
+    "lines that go on where every point is pass-alive": {"ends_settled": False},
     "no random symmetries": {"random_symmetries": False},
     "eight symmetries of the root averaged": {"root_symmetries": 8},
     "flatter priors at the root": {"root_policy_temperature": 1.1},

@@ -40,6 +40,7 @@ KERNEL_PARAMS = np.dtype(
         ("remember_visits", np.int64),
         ("memory_seed", np.uint64),
         ("shares_nodes", np.int64),
+        ("ends_settled", np.int64),
         ("skips_pending", np.int64),
         ("skips_past", np.int64),
         ("is_weightless", np.int64),
@@ -141,6 +142,7 @@ def write_params(
     record["utility_radius"], record["root_of_area"] = utility_radius(params), size
     record["score_center"] = score_center(expected_score, size, params)
     record["shares_nodes"] = params.shares_nodes
+    record["ends_settled"] = params.ends_settled
     if not (has_details and params.uses_uncertainty):
         record["uncertainty_coefficient"] = 0.0
     if not params.prunes_noise:

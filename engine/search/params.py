@@ -153,6 +153,9 @@ class SearchParams(HumanParams, PlayParams):
     shares_nodes: bool = truth(
         True, "Share one node for a position that is reached by several orders of moves.", katago="useGraphSearch"
     )
+    ends_settled: bool = truth(
+        True, "End a line where every point is pass-alive: its score is known, and no evaluation needed."
+    )
     catch_up_leak: float = number(
         0.0,
         "Chance to search deeper where another order of moves has already made the visits.",

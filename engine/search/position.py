@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.area import area, independent_life
+from engine.board.area import area, independent_life, pass_alive
 from engine.board.area import new_scratch as new_area_scratch
 from engine.board.facts import (
     ALTERNATING,
@@ -25,7 +25,7 @@ from engine.board.facts import (
 )
 from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain, row_column
 from engine.board.layout import COLOR, EMPTIES, EMPTY_COUNT, HEAD, HEADER, HEIGHT, WIDTH, Board
-from engine.color import BLACK, EMPTY, WHITE
+from engine.color import BLACK, EMPTY, WALL, WHITE
 from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY
 from engine.history import WHITE_TO_PLAY_KEY
@@ -61,6 +61,7 @@ class Root(NamedTuple):
     shapes: set of keys, like `superko`, of the shapes that `color` must not repeat, see `engine.search.shapes`.
         shape_bonus: added to the utility of a position after one of them, Black-positive.
     number: moves of the game before the root. color: to play at the root.
+    may_settle: whether the score is known where every point is pass-alive, and half of the board already is.
     cautious: the game must be won both with and without the dead stones, because they are not agreed on yet; under
         territory rules they are always removed.
     """
@@ -99,6 +100,7 @@ class Root(NamedTuple):
     tax: int  # 0 none, 1 seki, 2 all
     color: int
     cautious: bool
+    may_settle: bool
     shape_bonus: float
 
 
@@ -365,6 +367,17 @@ def _count(root: Root, scratch: Scratch, board: Board) -> float:
     for point in range(owner.shape[0]):
         balance += (owner[point] == BLACK) - (owner[point] == WHITE)
     return balance - taxed
+
+
+@kernel
+def is_settled(root: Root, scratch: Scratch, board: Board) -> bool:
+    """Return whether every point is pass-alive (Benson 1976): each side keeps its area even by always passing."""
+    owner = scratch.owner
+    pass_alive(board, root.suicide, False, scratch.area, owner)
+    for point in range(owner.shape[0]):
+        if owner[point] == EMPTY and board[COLOR, point] != WALL:
+            return False
+    return True
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.area import new_scratch, pass_alive
 from engine.board.facts import ALTERNATING, KO_NOW, PASS_EFFECT, PASS_GOES_ON
 from engine.board.kernels import position_hash
 from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
@@ -99,6 +100,7 @@ def root_position(
         tax=_TAX_CODES[game.rules.tax],
         color=color,
         cautious=game.rules.friendly_pass and len(dead) > 0,
+        may_settle=_may_settle(game, color),
         shapes=_key_set(np.zeros(0, dtype=np.uint64)),
         shape_bonus=0.0,
     )
@@ -140,6 +142,16 @@ def _open_handicap(game: Game, color: int) -> int:
     if is_closed or (WHITE, WHITE) in pairwise(colors):
         return CLOSED
     return len(game.setup_black) + sum(move.color == BLACK and move.vertex != PASS for move in game.moves)
+
+
+def _may_settle(game: Game, color: int) -> bool:
+    """Return whether the score is known where every point is pass-alive, and half of the board already is."""
+    bonus_is_fixed = not game.has_button and _open_handicap(game, color) == CLOSED
+    if not (game.rules.is_area and game.rules.tax is Tax.NONE and bonus_is_fixed):
+        return False
+    owner = np.zeros(game.board.shape[1], dtype=np.int8)
+    pass_alive(game.board, game.rules.suicide, False, new_scratch(game.board), owner)
+    return 2 * int(np.count_nonzero(owner)) >= game.width * game.height
 
 
 def _seen(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -206,7 +206,7 @@ class Search:
 
     def play_on(self) -> None:
         """Let no number of passes end the game in this position's tree, for judging life and death."""
-        self.root = self.root._replace(passes=_NEVER_ENDING, remembers_passes=False)
+        self.root = self.root._replace(passes=_NEVER_ENDING, remembers_passes=False, may_settle=False)
 
     def _allocate(self, game: Game) -> None:
         if self._shape is not None:

@@ -28,6 +28,7 @@ from engine.search.position import (
     Scratch,
     count_score,
     in_set,
+    is_settled,
     occurs_thrice,
     pass_repeats,
     stone_bonus,
@@ -309,6 +310,9 @@ def collect(
                 is_shared = True
                 break
         node = nodes[number]
+        looks = root.may_settle and numbers.ends_settled != 0 and depth > 0
+        if looks and node.stage == NEW and is_settled(root, scratch, board):
+            node.stage = TERMINAL
         if is_shared:
             tree.counters[SHARED_PLAYOUTS] += 1
         elif node.stage == NEW:
