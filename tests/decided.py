@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.apps.quality.positions import default_records
-from engine.board.area import new_scratch, pass_alive
+from engine.board.area import pass_alive_owners
 from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.encoders.game_positions import write_position
 from engine.errors import BadSgf, GoError
@@ -52,8 +52,7 @@ class Verdict(NamedTuple):
 
 def verdict(game: Game) -> Verdict:
     """Return what is certain of a game under rules that count area, whatever both sides play."""
-    owner = np.zeros(game.board.shape[1], dtype=np.int8)
-    pass_alive(game.board, game.rules.suicide, False, new_scratch(game.board), owner)
+    owner = pass_alive_owners(game.board, game.rules.suicide)
     area = game.width * game.height
     black, white = int(np.count_nonzero(owner == BLACK)), int(np.count_nonzero(owner == WHITE))
     least, most = 2 * black - area - game.white_bonus, area - 2 * white - game.white_bonus

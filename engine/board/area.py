@@ -270,6 +270,13 @@ def pass_alive(board: Board, suicide: bool, large: bool, scratch: NDArray[np.int
     _mark_color(board, WHITE, suicide, large, False, scratch, out)
 
 
+def pass_alive_owners(board: Board, suicide: bool, *, large: bool = False) -> NDArray[np.int8]:
+    """Return [n] int8, the owner of every pass-alive point by vertex, as `pass_alive` writes it."""
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    pass_alive(board, suicide, large, new_scratch(board), owner)
+    return owner
+
+
 @kernel
 def area(board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
     """Write the owner of every point: pass-alive area, then one-colored regions, then the remaining stones.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.area import new_scratch, pass_alive
+from engine.board.area import pass_alive_owners
 from engine.board.facts import ALTERNATING, KO_NOW, PASS_EFFECT, PASS_GOES_ON
 from engine.board.kernels import position_hash
 from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
@@ -149,8 +149,7 @@ def _may_settle(game: Game, color: int) -> bool:
     bonus_is_fixed = not game.has_button and _open_handicap(game, color) == CLOSED
     if not (game.rules.is_area and game.rules.tax is Tax.NONE and bonus_is_fixed):
         return False
-    owner = np.zeros(game.board.shape[1], dtype=np.int8)
-    pass_alive(game.board, game.rules.suicide, False, new_scratch(game.board), owner)
+    owner = pass_alive_owners(game.board, game.rules.suicide)
     return 2 * int(np.count_nonzero(owner)) >= game.width * game.height
 
 

@@ -4,7 +4,7 @@ A search of few visits looks at the likely moves. Below a size's strongest ranks
 against the best of them are candidates, and one is drawn by the network's priors, which a temperature makes flatter:
 the wider the choice and the more points a move may lose, the weaker the rank. With a human network beside the playing
 one, moves are visited and drawn by its policy for people of the rank instead. Strength depends on visits alone, not on
-the speed of the machine. `keima levels --measure` plays the ranks against each other and against GNU Go.
+the speed of the machine. `keima levels --measure` plays the ranks against each other, GNU Go and KataGo.
 """
 
 from collections.abc import Mapping

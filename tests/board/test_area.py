@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.board.area import area, independent_life, new_scratch, pass_alive
+from engine.board.area import area, independent_life, new_scratch, pass_alive, pass_alive_owners
 from engine.color import BLACK, EMPTY, WHITE
 from engine.records.diagram import format_diagram
 from engine.vertex import point_at
@@ -67,8 +67,7 @@ def test_area_of_random_positions_is_that_of_the_naive_board(size: tuple[int, in
 )
 def test_pass_alive_positions(name: str, suicide: bool, text: str, expected: str) -> None:
     board = parse_diagram(text.replace(" / ", "\n")).board()
-    owner = np.zeros(board.shape[1], dtype=np.int8)
-    pass_alive(board, suicide, True, new_scratch(board), owner)
+    owner = pass_alive_owners(board, suicide, large=True)
     width, height = int(board[0, 0]), int(board[0, 1])
     rows = ["".join(".XO"[owner[point_at(row, column, width)]] for column in range(width)) for row in range(height)]
     assert " / ".join(rows) == expected, name
@@ -76,11 +75,7 @@ def test_pass_alive_positions(name: str, suicide: bool, text: str, expected: str
 
 def test_what_is_large_enough_to_live_in_is_certain_for_nobody() -> None:
     board = parse_diagram(".X.X\nXXXX\n....\n....").board()
-    owner = np.zeros(board.shape[1], dtype=np.int8)
-    claimed = []
-    for large in (False, True):
-        pass_alive(board, True, large, new_scratch(board), owner)
-        claimed.append(int((owner == BLACK).sum()))
+    claimed = [int((pass_alive_owners(board, True, large=large) == BLACK).sum()) for large in (False, True)]
     assert claimed == [8, 16]
 
 

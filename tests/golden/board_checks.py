@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.board.area import area, new_scratch, pass_alive
+from engine.board.area import area, new_scratch, pass_alive_owners
 from engine.board.ladders import find_ladders, new_ladder_scratch
 from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE, opponent
@@ -41,7 +41,7 @@ def check_areas(data: Golden) -> Report:
             game = play_record(record, rules=rules, lenient=True)
             owner = np.zeros(game.board.shape[1], dtype=np.int8)
             if kind.startswith("pass_alive"):
-                pass_alive(game.board, rules.suicide, True, new_scratch(game.board), owner)
+                owner = pass_alive_owners(game.board, rules.suicide, large=True)
             elif rules.tax is Tax.NONE:
                 area(game.board, rules.suicide, True, new_scratch(game.board), owner)
             else:

@@ -20,8 +20,9 @@ from engine.support.tables import print_tables
 def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
     """Print how players of each rank choose their moves, or measure how strong they are by matches.
 
-    With --measure, neighboring ranks play each other and GNU Go, limited by visits, so that the load of the machine
-    does not matter. To continue a stopped run, repeat the command with the same --out; a larger --games adds games.
+    With --measure, neighboring ranks play each other, GNU Go and KataGo, limited by visits, so that the load of the
+    machine does not matter. To continue a stopped run, repeat the command with the same --out; a larger --games or
+    another program adds games.
     """
     if size not in LEVELS:
         raise GoError(f"{size}x{size} has no ranks of its own: {', '.join(f'{each}x{each}' for each in LEVELS)}")
@@ -35,7 +36,7 @@ def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
 
 def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     """Play the missing games and print the table; return the exit status."""
-    from engine.apps.levels.games import Players, Result
+    from engine.apps.levels.games import OPPONENTS, Players, Result
     from engine.apps.levels.measure import Measurement, measure, ratings
     from engine.apps.levels.report import levels_table
     from engine.evaluators.factory import Computing, open_evaluator
@@ -44,8 +45,9 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     refuse_unused(options)
     evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
     name = "playouts" if network is None else network.facts.name
-    asked = Measurement(size, options["games"], name, options["gnugo"])
-    players = Players(evaluator, network, search_params(options["net"], {}, {}), size, asked.gnugo)
+    commands = {each: options[each] for each in OPPONENTS if options[each]}
+    asked = Measurement(size, options["games"], name, frozenset(commands))
+    players = Players(evaluator, network, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
     total = asked.games * len(asked.pairings())
     with stopping() as stop, ProgressBar(sys.stderr, total) as progress:

@@ -1,10 +1,10 @@
-"""Games between players of ranks and GNU Go, many at a time in one process, limited by visits alone.
+"""Games between players of ranks and programs, many at a time in one process, limited by visits alone.
 
 The players of one process share the evaluator; calls of games that are played at the same time are evaluated together.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -23,8 +23,6 @@ from engine.scoring import final_score
 from engine.search.params import SearchParams
 from engine.vertex import format_vertex, parse_vertex
 
-GNUGO = "gnugo-"
-"""Before GNU Go's level in the name of a player."""
 RULES = "tromp-taylor"
 """What stands on the board counts, and nobody has to judge dead stones."""
 _LONGEST = 3
@@ -36,6 +34,28 @@ _REPLY_SECONDS = 600.0
 def komi_on(size: int) -> float:
     """Return the komi of games on a board: 7 is fair on 9x9."""
     return 7.0 if size <= 9 else 7.5
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """A program that ranks meet at several strengths; the player's name is `NAME-STRENGTH`.
+
+    setup: GTP commands before a game, in which {} is the strength. meets: the ranks that play it.
+    """
+
+    name: str
+    setup: tuple[str, ...]
+    strengths: tuple[int, ...]
+    meets: tuple[str, ...]
+
+    def players(self) -> list[str]:
+        """Return the names of the players, the weakest first."""
+        return [f"{self.name}-{strength}" for strength in self.strengths]
+
+
+GNUGO = Opponent("gnugo", ("level {}",), (1, 4, 7, 10), ("10k", "7k"))
+KATAGO = Opponent("katago", (f"kata-set-rules {RULES}", "kata-set-param maxVisits {}"), (8, 32), ("1d", "4d"))
+OPPONENTS = {each.name: each for each in (GNUGO, KATAGO)}
 
 
 class Mover(Protocol):
@@ -64,11 +84,11 @@ class RankMover:
 
 
 class ProgramMover:
-    """A GTP program."""
+    """A GTP program. setup: further commands before the game."""
 
-    def __init__(self, program: Program, size: int) -> None:
+    def __init__(self, program: Program, size: int, setup: Iterable[str]) -> None:
         self._program = program
-        for command in (f"boardsize {size}", "clear_board", f"komi {komi_on(size):g}"):
+        for command in (f"boardsize {size}", "clear_board", *setup, f"komi {komi_on(size):g}"):
             self._ask(command)
 
     def _ask(self, command: str) -> str:
@@ -102,15 +122,20 @@ class Result:
 
 
 class Players:
-    """Creates the players of games by their names: a rank, or `gnugo-LEVEL`. Thread-safe.
+    """Creates the players of games by their names: a rank, or one of an opponent. Thread-safe.
 
-    gnugo: GNU Go's command, to which the level is added.
+    commands: the command line of each opponent, by its name.
     """
 
     def __init__(
-        self, evaluator: Evaluator, network: RawNetwork | None, params: SearchParams, size: int, gnugo: str
+        self,
+        evaluator: Evaluator,
+        network: RawNetwork | None,
+        params: SearchParams,
+        size: int,
+        commands: Mapping[str, str],
     ) -> None:
-        self.size, self._network, self._gnugo = size, network, gnugo
+        self.size, self._network, self._commands = size, network, commands
         # Through Python, so that calls of games that are played at the same time are joined.
         self._evaluator = JoinedEvaluator(evaluator)
         # Each search has few visits.
@@ -125,10 +150,11 @@ class Players:
             yield [self._mover(name, side, stack) for side, name in enumerate(names)]
 
     def _mover(self, name: str, side: int, stack: ExitStack) -> Mover:
-        if name.startswith(GNUGO):
-            program = Program(f"{self._gnugo} --level {name.removeprefix(GNUGO)}")
+        kind, _, strength = name.partition("-")
+        if kind in self._commands:
+            program = Program(self._commands[kind])
             stack.callback(program.close)
-            return ProgramMover(program, self.size)
+            return ProgramMover(program, self.size, (each.format(strength) for each in OPPONENTS[kind].setup))
         # Two players for each thread: their searches' memory is allocated once.
         players = self._local.__dict__.setdefault("players", {})
         if side not in players:

@@ -7,26 +7,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from engine.apps.levels.games import GNUGO, RULES, Players, Result, play_game
+from engine.apps.levels.games import GNUGO, OPPONENTS, RULES, Players, Result, play_game
 from engine.settings.levels import LEVELS
 from engine.support.elo import Pairing, Rating, fit_ratings
 from engine.support.run_folder import RunFolder
 
-ANCHOR = f"{GNUGO}10"
+ANCHOR = GNUGO.players()[-1]
 """The player at 0 Elo, who is 8k by definition."""
-_MEET_GNUGO = ("10k", "7k")
 _GAMES_AT_ONCE = 24
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured. games: of each pairing. gnugo: command of GNU Go, "" for none; its levels meet some ranks."""
+    """What is measured. games: of each pairing. opponents: names of the programs that meet some ranks."""
 
     size: int
     games: int
     network: str
-    gnugo: str = ""
-    gnugo_levels: tuple[int, ...] = (1, 4, 7, 10)
+    opponents: frozenset[str] = frozenset()
 
     @property
     def fixed(self) -> dict[str, Any]:
@@ -35,11 +33,12 @@ class Measurement:
         return {"size": self.size, "network": self.network, "rules": RULES, "levels": levels}
 
     def pairings(self) -> list[tuple[str, str]]:
-        """Return who meets whom: neighbors, ranks two apart, and GNU Go's levels with some of the weaker ranks."""
+        """Return who meets whom: neighbors, ranks two apart, and the programs with the ranks that are to meet them."""
         ranks = list(LEVELS[self.size])
         found = [*pairwise(ranks), *zip(ranks, ranks[2:], strict=False)]
-        if self.gnugo:
-            found += [(rank, f"{GNUGO}{level}") for level in self.gnugo_levels for rank in _MEET_GNUGO if rank in ranks]
+        for name, opponent in OPPONENTS.items():
+            if name in self.opponents:
+                found += [(rank, player) for player in opponent.players() for rank in opponent.meets if rank in ranks]
         return found
 
 

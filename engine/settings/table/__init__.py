@@ -1,9 +1,9 @@
 """The table of all settings, from which command line, GTP, JSON, web form and TOML files are built.
 
-The rows are in `play` (a game and a session), `match`, `network` (evaluators and the machine), `programs` (web, solve,
-review, bench, draw, net), `book`, `tuning` (tune), `training` (training runs and self-play) and `samples` (training
-data). Search parameters are declared by the fields of `engine.search.params.SearchParams` and added here. Imports
-nothing heavy.
+The rows are in `play` (a game and a session), `match` (match, levels), `network` (evaluators and the machine),
+`programs` (web, solve, review, bench, draw, net), `book`, `tuning` (tune), `training` (training runs and self-play) and
+`samples` (training data). Search parameters are declared by the fields of `engine.search.params.SearchParams` and added
+here. Imports nothing heavy.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Settings of `keima match`, except size, komi, rules and handicap, which are in `play`."""
+"""Settings of `keima match`, except size, komi, rules and handicap, which are in `play`, and of `keima levels`."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import flag, input_path, integer, output_folder, real, text, under
@@ -103,5 +103,51 @@ MATCH_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.MACHINE, ("match",), integer("concurrency", "Games played at the same time.", 1, least=1, unit="games")
+    ),
+    *under(
+        Heading.PLAY,
+        ("levels",),
+        integer(
+            "size",
+            "Side of the board: 9, 13 or 19.",
+            9,
+            least=9,
+            most=19,
+            reason="Ranks are measured on square boards of these sizes.",
+        ),
+        flag("measures", "Measure the ranks by matches.", flags=("--measure",)),
+        integer(
+            "games",
+            "Games of each pairing; a larger number continues a finished run.",
+            100,
+            least=1,
+            unit="games",
+            reason="An interval of 70 Elo for a step between two ranks takes some 100 games.",
+        ),
+        text(
+            "gnugo",
+            "Command of GNU Go, which some ranks meet at its levels 1, 4, 7 and 10.",
+            "",
+            metavar="COMMAND",
+            default_text="none",
+            reason="Here GNU Go is the anchor of the scale.",
+        ),
+        text(
+            "katago",
+            "Command of KataGo, which some ranks meet with 8 and 32 visits a move: 'katago gtp -model FILE -config "
+            "gtp.cfg'.",
+            "",
+            metavar="COMMAND",
+            default_text="none",
+        ),
+    ),
+    *under(
+        Heading.DATA,
+        ("levels",),
+        output_folder(
+            "out",
+            "Directory for the results; a stopped run continues from there.",
+            reason="Without a directory the results are only printed.",
+        ),
     ),
 )

@@ -192,44 +192,6 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.PLAY,
-        ("levels",),
-        integer(
-            "size",
-            "Side of the board: 9, 13 or 19.",
-            9,
-            least=9,
-            most=19,
-            reason="Ranks are measured on square boards of these sizes.",
-        ),
-        flag("measures", "Measure the ranks by matches.", flags=("--measure",)),
-        integer(
-            "games",
-            "Games of each pairing; a larger number continues a finished run.",
-            100,
-            least=1,
-            unit="games",
-            reason="An interval of 70 Elo for a step between two ranks takes some 100 games.",
-        ),
-        text(
-            "gnugo",
-            "Command of GNU Go, to which --level is added; its levels 1, 4, 7 and 10 are met too.",
-            "",
-            metavar="COMMAND",
-            default_text="none",
-            reason="Here GNU Go is the anchor of the scale.",
-        ),
-    ),
-    *under(
-        Heading.DATA,
-        ("levels",),
-        output_folder(
-            "out",
-            "Directory for the results; a stopped run continues from there.",
-            reason="Without a directory the results are only printed.",
-        ),
-    ),
-    *under(
-        Heading.PLAY,
         ("bench",),
         size(
             "sizes",
@@ -374,6 +336,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "'katago gtp -config gtp.cfg'.",
             "",
             metavar="COMMAND",
+            reason="Speed is measured, or moves are judged; ranks play games with it.",
         ),
     ),
     *under(

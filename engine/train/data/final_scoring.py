@@ -20,7 +20,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.area import new_scratch, pass_alive
+from engine.board.area import pass_alive_owners
 from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.encoders.game_positions import write_position
 from engine.evaluation.evaluation import Evaluation
@@ -148,8 +148,7 @@ def is_settled(game: Game) -> bool:
 
     An enclosed area may be large enough to live in, but both sides have passed instead of trying to.
     """
-    owner = np.zeros(game.board.shape[1], dtype=np.int8)
-    pass_alive(game.board, game.rules.suicide, True, new_scratch(game.board), owner)
+    owner = pass_alive_owners(game.board, game.rules.suicide, large=True)
     return bool(np.all(owner[points(game.width, game.height)] != EMPTY))
 
 

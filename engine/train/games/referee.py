@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.area import new_scratch, pass_alive
+from engine.board.area import pass_alive_owners
 from engine.color import BLACK, EMPTY, WHITE
 from engine.game import Game
 from engine.scoring import final_score, ownership_map
@@ -21,8 +21,6 @@ class Referee:
     def __init__(self, game: Game, most_moves: int, *, ends_settled: bool) -> None:
         self._game, self._most_moves, self._ends_settled = game, most_moves, ends_settled
         self._inside = np.array(points(game.width, game.height))
-        self._scratch = new_scratch(game.board)
-        self._alive = np.zeros(game.board.shape[1], dtype=np.int8)
         self.is_over = self.unfinished = False
         self.watch()
 
@@ -30,7 +28,7 @@ class Referee:
         """Update the state after a move."""
         game = self._game
         # Benson's algorithm: it proves life without search, so a settled game needs no further moves.
-        pass_alive(game.board, game.rules.suicide, False, self._scratch, self._alive)
+        self._alive = pass_alive_owners(game.board, game.rules.suicide)
         settled = self._ends_settled and bool((self._alive[self._inside] != EMPTY).all())
         self.unfinished = game.move_number >= self._most_moves and not (game.is_over or settled)
         self.is_over = game.is_over or settled or self.unfinished

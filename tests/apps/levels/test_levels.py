@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from engine.apps.levels.games import GNUGO, Mover, Players, Result, play_game
+from engine.apps.levels.games import GNUGO, KATAGO, Mover, Players, Result, play_game
 from engine.apps.levels.measure import ANCHOR, Measurement, measure, ratings
 from engine.errors import GoError
 from engine.game import Game
@@ -23,11 +23,13 @@ PROGRAM = """
 import sys
 for line in sys.stdin:
     command = line.split()[0]
+    print(line, end="", file=open(sys.argv[1], "a"), flush=True)
     print("= pass\\n" if command == "genmove" else "=\\n", flush=True)
     if command == "quit":
         break
 """
 NEVER = lambda: False  # noqa: E731
+ALL = frozenset({"gnugo", "katago"})
 
 
 class Quitter:
@@ -49,7 +51,7 @@ class Quitters(Players):
     """Players of whom those with the larger name resign first."""
 
     def __init__(self) -> None:
-        super().__init__(FakeEvaluator(), None, SearchParams(), 9, "")
+        super().__init__(FakeEvaluator(), None, SearchParams(), 9, {})
         self.games: list[tuple[str, str]] = []
 
     @contextmanager
@@ -61,10 +63,10 @@ class Quitters(Players):
 
 @pytest.fixture
 def program(tmp_path: Path) -> str:
-    """Return the command of a program that only passes."""
+    """Return the command of a program that only passes, and writes what it is told to told.txt."""
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    return f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+    return shlex.join([sys.executable, str(script), str(tmp_path / "told.txt")])
 
 
 def test_points_are_those_of_the_first_player_whatever_its_color() -> None:
@@ -78,24 +80,39 @@ def test_points_are_those_of_the_first_player_whatever_its_color() -> None:
 
 
 def test_a_rank_plays_a_program_and_the_board_is_counted(program: str) -> None:
-    players = Players(FakeEvaluator(), None, SearchParams(seed=1, allow_resignation=False), 9, program)
-    result = play_game(players, f"{GNUGO}1", f"{GNUGO}2", 0, NEVER)
-    assert result == Result(f"{GNUGO}1", f"{GNUGO}2", 0, 0.0, 2)  # White has the komi
+    params = SearchParams(seed=1, allow_resignation=False)
+    players = Players(FakeEvaluator(), None, params, 9, {GNUGO.name: program})
+    result = play_game(players, "gnugo-1", "gnugo-4", 0, NEVER)
+    assert result == Result("gnugo-1", "gnugo-4", 0, 0.0, 2)  # White has the komi
     rank = next(iter(LEVELS[9]))
-    game = play_game(players, rank, f"{GNUGO}1", 0, NEVER)
+    game = play_game(players, rank, "gnugo-1", 0, NEVER)
     assert game is not None
     assert game.points == 1.0
     assert game.moves > 4
 
 
+@pytest.mark.parametrize(
+    ("player", "strength"),
+    [("gnugo-7", ["level 7"]), ("katago-32", ["kata-set-rules tromp-taylor", "kata-set-param maxVisits 32"])],
+)
+def test_a_program_is_told_how_strong_it_is_to_play(
+    player: str, strength: list[str], program: str, tmp_path: Path
+) -> None:
+    players = Players(FakeEvaluator(), None, SearchParams(seed=1), 9, {GNUGO.name: program, KATAGO.name: program})
+    play_game(players, "1d", player, 1, NEVER)
+    told = (tmp_path / "told.txt").read_text().splitlines()
+    assert told[: told.index("genmove black")] == ["boardsize 9", "clear_board", *strength, "komi 7"]
+
+
 def test_a_program_that_fails_is_named() -> None:
-    players = Players(FakeEvaluator(), None, SearchParams(), 9, f"{shlex.quote(sys.executable)} -c exit")
-    with pytest.raises(GoError, match="gnugo-1 against gnugo-2, game 0"):
-        play_game(players, f"{GNUGO}1", f"{GNUGO}2", 0, NEVER)
+    program = shlex.join([sys.executable, "-c", "exit"])
+    players = Players(FakeEvaluator(), None, SearchParams(), 9, {GNUGO.name: program})
+    with pytest.raises(GoError, match="gnugo-1 against gnugo-4, game 0"):
+        play_game(players, "gnugo-1", "gnugo-4", 0, NEVER)
 
 
 def test_a_stopped_run_continues_with_the_games_that_are_missing(tmp_path: Path) -> None:
-    asked, players = Measurement(9, 2, "net", "x"), Quitters()
+    asked, players = Measurement(9, 2, "net", ALL), Quitters()
     wanted = 2 * len(asked.pairings())
     *_, before = measure(asked, players, tmp_path, lambda: len(players.games) > 30)
     assert 0 < len(before) < wanted
@@ -114,12 +131,17 @@ def test_results_of_another_network_are_not_mixed_in(tmp_path: Path) -> None:
         next(measure(Measurement(9, 1, "other"), Quitters(), tmp_path, NEVER))
 
 
-def test_neighbors_meet_and_gnugo_meets_some() -> None:
-    ranks = list(LEVELS[9])
-    pairings = Measurement(9, 1, "net", "x").pairings()
-    assert {(ranks[0], ranks[1]), (ranks[0], ranks[2])} <= {*pairings}
-    assert {second for _, second in pairings if second.startswith(GNUGO)} == {f"{GNUGO}{n}" for n in (1, 4, 7, 10)}
-    assert not [each for each in Measurement(9, 1, "net").pairings() if each[1].startswith(GNUGO)]
+@pytest.mark.parametrize("size", LEVELS)
+def test_neighbors_meet_and_programs_meet_some(size: int) -> None:
+    ranks = list(LEVELS[size])
+    alone = Measurement(size, 1, "net").pairings()
+    assert {(ranks[0], ranks[1]), (ranks[0], ranks[2])} <= {*alone}
+    assert {name for pairing in alone for name in pairing} == {*ranks}
+    with_programs = {*Measurement(size, 1, "net", ALL).pairings()} - {*alone}
+    assert with_programs == {
+        *((rank, f"gnugo-{level}") for rank in ("10k", "7k") for level in (1, 4, 7, 10)),
+        *((rank, f"katago-{visits}") for rank in ("1d", "4d") for visits in (8, 32)),
+    }
 
 
 def test_ratings_are_above_gnugo_at_level_10() -> None:
