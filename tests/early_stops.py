@@ -16,17 +16,18 @@ from statistics import fmean
 
 import numpy as np
 
-from engine.apps.quality.batched import search_all
 from engine.apps.quality.positions import Position, default_records, positions_of
 from engine.apps.quality.reference import Reference
 from engine.apps.quality.statistics import Regrets, estimates
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
+from engine.players.moves import safe_vertices
 from engine.search.figures import Figures
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.position import Root
+from engine.search.side_by_side import Extent, search_all
 from engine.search.stoppers import SearchStats, SettledStopper, is_decided
 from engine.search.tree import Tree, visits_made
 
@@ -72,7 +73,7 @@ def stops_of(evaluator: Evaluator, positions: Sequence[Position], visits: int) -
                 found[name].moves[place], found[name].shares[place] = move, min(1.0, stats.visits / visits)
 
     looks = [visits * turn // _LOOKS for turn in range(1, _LOOKS)]
-    search_all(evaluator, [each.game for each in positions], _PARAMS, visits, look, stops=looks)
+    search_all(evaluator, [each.game for each in positions], _PARAMS, Extent(visits, stops=looks), safe_vertices, look)
     return [ends[place] for place in range(len(positions))], found
 
 

@@ -64,13 +64,22 @@ _KEYS_LOAD = 4
 _LEAST_KEYS = 16
 
 
+class Kept(NamedTuple):
+    """What trees keep of each node. rave: all-moves-as-first, from evaluators that report first plays. ownership."""
+
+    rave: bool = False
+    ownership: bool = False
+
+
+NOTHING_MORE = Kept()
+
+
 class BatchedSearch:
     """Searches `count` trees of `nodes` nodes each, for games of one size and one set of rules.
 
-    game: an example, for size and rules. most_moves: most moves of a game, passes included. with_rave: whether the
-    trees have all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
-    which positions are evaluated. doubling: Black's advantage in playouts of which networks know, as a logarithm to
-    base 2.
+    game: an example, for size and rules. most_moves: most moves of a game, passes included. kept: what the trees keep
+    of each node besides its values. seed: of the symmetries under which positions are evaluated. doubling: Black's
+    advantage in playouts of which networks know, as a logarithm to base 2.
     roots, trees: a view of each tree's arrays, valid for the lifetime of this object. is_searching: by tree, whether a
     search was started and has not ended. busy_seconds: time in which a batch was under evaluation. Not thread-safe,
     except `evaluate`.
@@ -84,7 +93,7 @@ class BatchedSearch:
         nodes: int,
         *,
         most_moves: int,
-        with_rave: bool = False,
+        kept: Kept = NOTHING_MORE,
         seed: int = 1,
         doubling: float = 0.0,
     ) -> None:
@@ -93,7 +102,7 @@ class BatchedSearch:
         self._area, self._points = game.width * game.height, points(game.width, game.height)
         attributes = evaluator.attributes
         self._has_details = attributes.has_details
-        template = new_tree(nodes, self._area, rave=with_rave and attributes.has_first_play, ownership=False)
+        template = new_tree(nodes, self._area, rave=kept.rave and attributes.has_first_play, ownership=kept.ownership)
         self._trees = _stacked(template, count)
         self.trees = [Tree(*(array[each] for array in self._trees)) for each in range(count)]
         self._roots = _stacked(_with_room(_root(game), most_moves), count)

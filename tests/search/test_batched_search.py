@@ -10,7 +10,7 @@ import pytest
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR, Ko, Rules
-from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group, Kept
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
@@ -95,7 +95,7 @@ def test_a_tree_of_play_outs_is_that_of_a_search_alone() -> None:
     params, game = replace(ROLLOUT_PARAMS, batch_size=1, prunes_symmetric_moves=False, seed=3), some_game(1)
     evaluator = RolloutEvaluator()
     evaluator.attributes = replace(evaluator.attributes, concurrent=1)
-    search = BatchedSearch(evaluator, game, 2, 400, most_moves=80, with_rave=True, seed=3)
+    search = BatchedSearch(evaluator, game, 2, 400, most_moves=80, kept=Kept(rave=True), seed=3)
     for tree in (0, 1):
         begin(search, tree, game, params, 100)
     run(search, [0, 1])

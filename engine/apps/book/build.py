@@ -14,18 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.apps.book.graph import Candidate, Edge, Graph, Searched
-from engine.apps.quality.batched import search_all
 from engine.book.file import About, write
 from engine.book.positions import Place, inverse, place_of
 from engine.color import BLACK
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
+from engine.players.moves import safe_vertices
 from engine.rules import Rules
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.root import root_priors
+from engine.search.side_by_side import Extent, search_all
 from engine.search.tree import ROOT, Tree, links_of
 from engine.support.run_folder import RunFolder
 from engine.symmetry import compose, map_vertex
@@ -120,7 +121,8 @@ class Builder:
             report(first + len(self._searched))
 
         positions = [games[number - first][0] for number in missing]
-        search_all(self._evaluator, positions, self._params, self._asked.visits, end, seed=self._asked.seed)
+        extent = Extent(self._asked.visits, seed=self._asked.seed)
+        search_all(self._evaluator, positions, self._params, extent, safe_vertices, end)
         seconds = round(time.monotonic() - start, 3)
         self.seconds += seconds
         self._run.add({"step": self._steps, "seconds": seconds, "edges": [list(each) for each in edges]})

@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from engine.apps.quality.batched import search_all
 from engine.apps.quality.positions import Position
 from engine.color import color_name
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.players.base import Limits
+from engine.players.moves import safe_vertices
 from engine.players.search_player import SearchPlayer
 from engine.programs.answers import parse_move
 from engine.programs.follower import Follower
@@ -21,6 +21,7 @@ from engine.programs.program import ProgramFailure
 from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.position import Root
+from engine.search.side_by_side import Extent, search_all
 from engine.search.throughput import load_of_visits
 from engine.search.tree import ROOT, Tree
 
@@ -96,7 +97,7 @@ class SearchChooser:
 
         games, seed = [each.game for each in positions], self._params.seed or 1
         leaves = min(load.calls * load.batch, self._cached.attributes.max_batch)
-        search_all(self._cached, games, self._params, visits, end, leaves=leaves, seed=seed)
+        search_all(self._cached, games, self._params, Extent(visits, leaves, seed), safe_vertices, end)
         return found
 
     def _choose_in_time(self, position: Position, limit: Limit, report: Callable[[], None]) -> Choice:

@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.apps.quality.batched import search_all
 from engine.apps.quality.positions import Position
 from engine.color import for_color
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
+from engine.players.moves import safe_vertices
 from engine.scoring import final_score
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
+from engine.search.side_by_side import Extent, search_all
 from engine.search.tree import ROOT
 from engine.support.json_text import json_text
 from engine.support.run_folder import RunFolder
@@ -158,7 +159,7 @@ class Reference:
         self._search([game for _, _, game in after], end)
 
     def _search(self, games: Sequence[Game], end: Callable[[int, Any, Any], None]) -> None:
-        search_all(self._evaluator, games, self._params, self.visits, end, seed=_SEED)
+        search_all(self._evaluator, games, self._params, Extent(self.visits, seed=_SEED), safe_vertices, end)
 
     def _add(self, key: str, move: str, value: MoveValue | None) -> None:
         # Rounded before it is used, so that a run that reads the file has the same results.

@@ -21,7 +21,7 @@ from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.rules import parse_rules
 from engine.scoring import VOID, format_score
-from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group, Kept
 from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.policy_target import tempered
@@ -197,7 +197,7 @@ class _Arena:
         nodes, rave = _NODES_PER_VISIT * player.visits + _SPARE_NODES, player.search.rave_bias > 0
         most_moves = max(1, round(settings.longest * settings.size**2))
         return BatchedSearch(
-            player.evaluator, game, count, nodes, most_moves=most_moves, with_rave=rave, seed=settings.seed
+            player.evaluator, game, count, nodes, most_moves=most_moves, kept=Kept(rave), seed=settings.seed
         )
 
     def play(self) -> Iterator[GameResult]:

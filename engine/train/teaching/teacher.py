@@ -6,7 +6,7 @@ a search over any evaluator; `engine.train.teaching.gtp_teacher` has GTP program
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,15 +20,17 @@ from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams
-from engine.search.search import Search
-from engine.search.stoppers import VisitStopper
-from engine.search.tree import ROOT
+from engine.search.position import Root
+from engine.search.side_by_side import Extent, search_all
+from engine.search.tree import ROOT, Tree
 from engine.search.tree_ownership import tree_ownership
 from engine.symmetry import applicable
 from engine.vertex import policy_index
 
 POLICY, OUTCOME, SCORE, OWNERSHIP = range(4)
 """Columns of `Labels.known`."""
+_SEARCHES = 64
+"""Positions that a search teacher is asked for at a time, two batches of leaves."""
 
 
 class TeacherError(GoError):
@@ -144,45 +146,41 @@ class SearchTeacher:
         """visits: at least 2, because the first one only evaluates the root."""
         if visits < 2:
             raise ValueError(f"visits: expected 2 or more, got {visits}")
-        self.name, self.board_sizes = name, board_sizes
-        self.batch = 16
-        self._evaluator = evaluator
-        # Symmetric moves are all searched: pruned ones would get the target 0 although they are as good.
-        self._search = Search(evaluator, replace(params, prunes_symmetric_moves=False))
-        self._visits = visits
+        self.name, self.board_sizes, self.batch = name, board_sizes, _SEARCHES
+        self._evaluator, self._params, self._visits = evaluator, params, visits
 
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
-        """Search each position, starting with an empty tree, and return the results."""
+        """Search the positions side by side, each with an empty tree and sequentially, and return the results."""
         positions = batch.positions
         labels = no_labels(len(batch.games), positions.width * positions.height)
-        for row, game in enumerate(batch.games):
-            if stop is not None and stop.is_set():
-                break
-            # Without it, labels would depend on the order of positions.
-            self._search.forget()
-            self._search.begin(game, game.to_play, game.legal_vertices())
-            self._search.run([VisitStopper(self._visits)], self._visits)
-            self._read(game, labels, row)
+        search_all(
+            self._evaluator,
+            batch.games,
+            self._params,
+            Extent(self._visits, ownership=self._evaluator.attributes.has_ownership),
+            Game.legal_vertices,
+            lambda place, tree, root: self._read(batch.games[place], tree, root, labels, place),
+            (stop or threading.Event()).is_set,
+        )
         return labels
 
-    def _read(self, game: Game, labels: Labels, row: int) -> None:
-        tree, color = self._search.tree, game.to_play
-        table = move_table(tree, self._search.root, self._search.params)
+    def _read(self, game: Game, tree: Tree, root: Root, labels: Labels, row: int) -> None:
+        color = game.to_play
+        table = move_table(tree, root, self._params)
         for vertex, visits in zip(table.vertex.tolist(), table.visits.tolist(), strict=True):
             labels.policy[row, policy_index(vertex, game.width, game.height)] = visits
         total = labels.policy[row].sum()
         if total > 0:
             labels.policy[row] /= total
-        root, attributes = tree.nodes[ROOT], self._evaluator.attributes
-        value, no_result = for_color(float(root["value"]), color), float(root["no_result"])
+        node, attributes = tree.nodes[ROOT], self._evaluator.attributes
+        value, no_result = for_color(float(node["value"]), color), float(node["no_result"])
         labels.outcome[row] = ((1 - no_result + value) / 2, (1 - no_result - value) / 2, no_result)
-        labels.score[row] = for_color(float(root["score"]), color) if attributes.has_score else 0.0
+        labels.score[row] = for_color(float(node["score"]), color) if attributes.has_score else 0.0
         labels.ownership[row] = for_color(tree_ownership(tree, ROOT)[0], color)
         labels.known[row] = (total > 0, True, attributes.has_score, attributes.has_ownership)
 
     def close(self) -> None:
-        """Stop the search's threads and release the evaluator."""
-        self._search.close()
+        """Release the evaluator."""
         self._evaluator.close()
 
 

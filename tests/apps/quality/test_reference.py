@@ -5,16 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.apps.quality.batched import search_all
 from engine.apps.quality.choices import Choice
 from engine.apps.quality.positions import Position, positions_of
 from engine.apps.quality.reference import Reference
 from engine.apps.quality.statistics import Regrets, estimates, regrets
 from engine.errors import GoError
 from engine.game import Game
+from engine.players.moves import safe_vertices
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.root import root_priors
+from engine.search.side_by_side import Extent, search_all
 from engine.search.tree import ROOT, Tree
 from engine.vertex import PASS
 from tests.apps.quality.records import SIZE, file_of
@@ -57,9 +58,9 @@ def test_a_move_is_valued_by_a_search_of_the_position_after_it(positions: list[P
         FakeEvaluator(),
         [after],
         SearchParams(),
-        VISITS,
+        Extent(VISITS, seed=7_919),
+        safe_vertices,
         lambda place, tree, root: seen.append(float(tree.nodes[ROOT]["value"])),
-        seed=7_919,
     )
     sign = 1 if position.game.to_play == 1 else -1
     assert judge.value(position, PASS).winrate == pytest.approx((1 + sign * seen[0]) / 2)
@@ -76,7 +77,7 @@ def test_a_flatter_policy_at_the_root_is_searched_and_stops_on_the_way_change_no
         def end(place: int, tree: Tree, _: Root) -> None:
             found[place] = root_priors(tree).tolist()
 
-        search_all(FakeEvaluator(), games, params, VISITS, end, stops=stops)
+        search_all(FakeEvaluator(), games, params, Extent(VISITS, stops=stops), safe_vertices, end)
         return found
 
     plain, tempered = searched(SearchParams()), searched(flatter)
@@ -191,7 +192,8 @@ def test_searches_side_by_side_are_those_of_one_alone() -> None:
             FakeEvaluator(),
             which,
             SearchParams(),
-            VISITS,
+            Extent(VISITS),
+            safe_vertices,
             lambda place, tree, root: found.update({place: float(tree.nodes[ROOT]["utility"])}),
         )
         return found

@@ -19,7 +19,11 @@ from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
 from engine.records.sgf import Record
 from engine.rules import CHINESE, TROMP_TAYLOR
+from engine.search.move_choice import move_table
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
+from engine.search.search import Search
+from engine.search.stoppers import VisitStopper
+from engine.search.tree import ROOT
 from engine.train.data.samples import Samples, packed, read_shard, shard_info
 from engine.train.data.targets import OWNERSHIP_SCALE, FinalResult, one_hot
 from engine.train.teaching.distill import Chunk, Distiller, DistillSettings, Progress, SourceGame
@@ -38,6 +42,7 @@ from engine.train.teaching.teacher import (
 )
 from engine.vertex import PASS, parse_vertex, policy_index
 from tests.positions import game_from_diagram, random_game
+from tests.search.fakes import FakeEvaluator
 
 ENCODER = "liberties"
 
@@ -301,6 +306,34 @@ def test_a_search_finds_the_capture_that_decides_the_game_and_says_who_wins() ->
     assert labels.policy[0].sum() == pytest.approx(1)
     assert labels.outcome[0, 0] > 0.6
     assert labels.ownership[0, 10:15].min() > 0.5
+
+
+def test_a_position_searched_beside_others_has_the_labels_of_a_search_alone() -> None:
+    games = [random_game(seed, 7, moves=10 + seed) for seed in range(6)]
+    teacher = SearchTeacher(FakeEvaluator(), SearchParams(), 60, "fake")
+    together = teacher.label(teacher_batch([Position(game, PASS, None, None, 1) for game in games]))
+    for row, game in enumerate(games):
+        search = Search(FakeEvaluator(), SearchParams(prunes_symmetric_moves=False, seed=1))
+        search.begin(game, game.to_play, game.legal_vertices())
+        search.run([VisitStopper(60)], 60)
+        table = move_table(search.tree, search.root, search.params)
+        visits = np.zeros(7 * 7 + 1)
+        visits[[policy_index(int(vertex), 7, 7) for vertex in table.vertex]] = table.visits
+        assert together.policy[row] == pytest.approx(visits / visits.sum(), abs=1e-6)
+        value = search.tree.nodes[ROOT]["value"] * (1 if game.to_play == BLACK else -1)
+        assert together.outcome[row, 0] - together.outcome[row, 1] == pytest.approx(value, abs=1e-6)
+        search.close()
+
+
+def test_a_stopped_search_labels_no_more_positions() -> None:
+    stop, evaluator = threading.Event(), FakeEvaluator()
+    stop.set()
+    games = [random_game(seed, 7, moves=10) for seed in range(6)]
+    labels = SearchTeacher(evaluator, SearchParams(), 10_000, "fake").label(
+        teacher_batch([Position(game, PASS, None, None, 1) for game in games]), stop
+    )
+    assert not labels.known.any()
+    assert evaluator.positions < 1000
 
 
 def test_a_search_without_scores_knows_none() -> None:

@@ -1,20 +1,22 @@
 """Searches positions side by side, one tree for each, so that their leaves fill the evaluator's batches."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import numpy as np
 
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
-from engine.players.moves import safe_vertices
-from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group, Kept
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.tree import Tree, bytes_per_node
 
 OnEnd = Callable[[int, Tree, Root], None]
 """Called with the place of a game and its searched tree."""
+Legal = Callable[[Game, int], Collection[int]]
+"""Returns the vertices that a search of a game may play for a color, besides passing."""
 _ROWS = 32
 """Leaves of a batch: more gain nothing on a CPU."""
 _LEAST_GROUPS = 2
@@ -22,42 +24,64 @@ _SPARE_NODES = 64
 _MEMORY_MIB = 1024
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How far each position is searched.
+
+    visits: of each search. leaves: positions of a tree in flight at the same time; with 1, each search is sequential.
+    seed: of the symmetries under which positions are evaluated. stops: fewer visits, ascending, after which the end is
+    reported, too. ownership: whether the trees keep the ownership of each node.
+    """
+
+    visits: int
+    leaves: int = 1
+    seed: int = 1
+    stops: Sequence[int] = ()
+    ownership: bool = False
+
+
 def search_all(
     evaluator: Evaluator,
     games: Sequence[Game],
     params: SearchParams,
-    visits: int,
+    extent: Extent,
+    legal: Legal,
     on_end: OnEnd,
-    *,
-    leaves: int = 1,
-    seed: int = 1,
-    stops: Sequence[int] = (),
+    is_over: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search games of one board size and one set of rules, `visits` visits each, and call `on_end` after each.
+    """Search games of one board size and one set of rules, and call `on_end` after each.
 
-    leaves: positions of a tree in flight at the same time; with 1, each search is sequential. seed: of the symmetries
-    under which positions are evaluated. stops: fewer visits, ascending, after which `on_end` is called, too. A tree is
-    the same in every run, whatever the machine does.
+    is_over: asked again and again; once true, the searches that have not ended are given up. A tree is the same in
+    every run, whatever the machine does.
     """
     if not games:
         return
+    visits, leaves, seed = extent.visits, extent.leaves, extent.seed
     attributes, area = evaluator.attributes, games[0].width * games[0].height
     groups = max(_LEAST_GROUPS, attributes.concurrent)
     nodes, rave = visits + leaves + _SPARE_NODES, params.rave_bias > 0 and attributes.has_first_play
-    room = (_MEMORY_MIB << 20) // (nodes * bytes_per_node(area, rave=rave, ownership=False))
+    room = (_MEMORY_MIB << 20) // (nodes * bytes_per_node(area, rave=rave, ownership=extent.ownership))
     in_batch = max(1, min(attributes.max_batch, _ROWS) // leaves)
     count = max(groups, min(groups * in_batch, len(games), room))
     most_moves = max(game.move_number for game in games) + 1
-    search = BatchedSearch(evaluator, games[0], count, nodes, most_moves=most_moves, with_rave=rave, seed=seed)
+    search = BatchedSearch(
+        evaluator,
+        games[0],
+        count,
+        nodes,
+        most_moves=most_moves,
+        kept=Kept(rave, extent.ownership),
+        seed=seed,
+    )
     places, ends = dict[int, int](), dict[int, Iterator[int]]()
     waiting = iter(range(len(games)))
 
     def start(tree: int) -> None:
         place = next(waiting, None)
         if place is not None:
-            game, places[tree], ends[tree] = games[place], place, iter((*stops, visits))
+            game, places[tree], ends[tree] = games[place], place, iter((*extent.stops, visits))
             search.forget(tree)
-            search.begin(tree, game, game.to_play, safe_vertices(game, game.to_play))
+            search.begin(tree, game, game.to_play, legal(game, game.to_play))
             search.start(tree, params, next(ends[tree]), seed, np.random.default_rng([seed, place]))
 
     def end(tree: int) -> None:
@@ -72,4 +96,4 @@ def search_all(
     with closing(BatchedDriver([Group(search, each, end, leaves) for each in trees])) as driver:
         for tree in range(count):
             start(tree)
-        driver.run(lambda: False)
+        driver.run(is_over)
