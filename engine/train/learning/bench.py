@@ -22,7 +22,7 @@ from engine.nets.summary import multiply_adds
 from engine.train.data.batches import Batch
 from engine.train.data.samples import Samples, empty_samples
 from engine.train.learning.device_batch import host_batch
-from engine.train.learning.devices import Devices
+from engine.train.learning.devices import Devices, compiled
 from engine.train.learning.learner import Learner
 from engine.train.learning.loss import loss
 from engine.train.learning.train_config import Precision, TrainConfig
@@ -107,7 +107,7 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
     config = TrainConfig(**settings)
     devices = Devices(config)
     learner = Learner(spec, config, devices.device)
-    computed: Any = torch.compile(learner.net, dynamic=False) if config.compile else learner.net
+    computed: Any = compiled(learner.net) if config.compile else learner.net
     batch = Batch(_random_samples(spec.encoder, case))
 
     def step() -> None:

@@ -1,8 +1,9 @@
 """The devices of training: one for each process, with one process or several that torchrun started."""
 
 import os
+import warnings
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -97,6 +98,13 @@ class Devices:
 def gpus() -> int:
     """Return the number of NVIDIA's or AMD's GPUs that torch can use here."""
     return torch.cuda.device_count()
+
+
+def compiled(net: nn.Module) -> nn.Module:
+    """Return a network whose steps PyTorch compiles."""
+    # Attention turns its vectors by complex products, which are not compiled.
+    warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
+    return cast(nn.Module, torch.compile(net, dynamic=False))
 
 
 def fast_precision(kind: str) -> str:

@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import torch
 from torch import nn
 
 from engine.nets.spec import NetSpec
 from engine.train.data.batches import Prefetcher, Source, as_source
 from engine.train.learning.checkpoint import newest_checkpoint
 from engine.train.learning.device_batch import LossReports, TrainingError, host_batch
-from engine.train.learning.devices import Devices
+from engine.train.learning.devices import Devices, compiled
 from engine.train.learning.learner import Learner, policy_change
 from engine.train.learning.loss import loss
 from engine.train.learning.metrics import MetricsLog
@@ -94,7 +93,7 @@ def train(
         if devices.main:
             write_run_config(run, config)
         net, optimizer, schedule = learner.net, learner.optimizer, learner.schedule
-        computed = devices.parallel(cast(nn.Module, torch.compile(net, dynamic=False)) if config.compile else net)
+        computed = devices.parallel(compiled(net) if config.compile else net)
         log = MetricsLog(run, step) if devices.main else None
         metrics, figures = StepMetrics(spec), dict[str, float]()
         begun, saved_at, over = time.monotonic() - seconds, None if checkpoint is None else step, False
