@@ -41,7 +41,17 @@ LAYERS = [
     {"keima"},
 ]
 """Rooms from the lowest to the highest: each imports only from its own and from those before it."""
-TRAINS_WITH_TORCH = {"network", "loss", "device_batch", "learner", "step_metrics", "checkpoint", "devices", "metrics"}
+TRAINS_WITH_TORCH = {
+    "network",
+    "optimism",
+    "loss",
+    "device_batch",
+    "learner",
+    "step_metrics",
+    "checkpoint",
+    "devices",
+    "metrics",
+}
 TRAINS_WITH_TORCH |= {"train", "bench", "auxiliary", "size_statistics"}
 NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"

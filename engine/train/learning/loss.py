@@ -15,6 +15,14 @@ from engine.nets.spec import NetSpec, Scales, Score, ValueHead, ValueKind
 from engine.train.data.samples import TARGETS
 from engine.train.learning.auxiliary import OUTCOMES, Auxiliary
 from engine.train.learning.network import Predictions, result_kind
+from engine.train.learning.optimism import (
+    Expected,
+    Found,
+    optimism,
+    score_error_loss,
+    squared_errors,
+    value_error_loss,
+)
 from engine.train.learning.train_config import TrainConfig
 
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
@@ -90,7 +98,35 @@ def _parts(predictions: Predictions, targets: Targets, spec: NetSpec, config: Tr
     if Score.STDEV in scores and mean is not None:
         likelihood = stdev_loss(mean, scores[Score.STDEV], targets.score)
         parts["score_stdev"] = (config.score_stdev_weight, score, likelihood)
-    return parts | _auxiliary_parts(predictions.auxiliary, targets, config)
+    expected = Expected(
+        values(outputs.result, result_kind(spec)),
+        None if mean is None else mean.detach(),
+        scores[Score.STDEV].detach() if Score.STDEV in scores else None,
+    )
+    near = _near_parts(predictions, targets, spec, config, expected)
+    return parts | near | _auxiliary_parts(predictions.auxiliary, targets, config)
+
+
+def _near_parts(
+    predictions: Predictions, targets: Targets, spec: NetSpec, config: TrainConfig, expected: Expected
+) -> _Parts:
+    """Return the parts of the outputs about the near future that the network has."""
+    outputs, (policy, _, outcome, score, _) = predictions.outputs, targets.weights.unbind(1)
+    near = targets.later[:, -1]
+    known = outcome * (near[:, :OUTCOMES].sum(1) > 0)
+    found = Found(near, known, targets.outcome, targets.score, outcome, score)
+    errors, parts = squared_errors(outputs.score, spec), _Parts()
+    if Score.VALUE_ERROR in errors:
+        each = value_error_loss(errors[Score.VALUE_ERROR], expected, found)
+        parts["value_error"] = (config.value_error_weight, known, each)
+    if Score.SCORE_ERROR in errors and expected.mean is not None:
+        each = score_error_loss(errors[Score.SCORE_ERROR], expected.mean, found)
+        parts["score_error"] = (config.score_error_weight, known, each)
+    if spec.policy.optimistic:
+        weights = policy * optimism(expected, errors, found)
+        each = cross_entropy(outputs.policy[:, spec.policy.optimistic], targets.policy)
+        parts["optimistic_policy"] = (config.optimistic_policy_weight, weights, each)
+    return parts
 
 
 def _auxiliary_parts(found: Auxiliary, targets: Targets, config: TrainConfig) -> _Parts:

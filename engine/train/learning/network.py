@@ -38,7 +38,7 @@ from engine.nets.torch_modules.model import Outputs, TorchModel, TorchPolicy
 from engine.train.learning.auxiliary import REPLY_CHANNELS, Auxiliary, AuxiliaryHeads, Extra
 
 DEFAULT_SCORES = (Score.MEAN, Score.STDEV, Score.LEAD)
-LEARNED_SCORES = {*DEFAULT_SCORES, Score.BOARD_MEAN}
+LEARNED_SCORES = {*DEFAULT_SCORES, Score.BOARD_MEAN, Score.VALUE_ERROR, Score.SCORE_ERROR}
 Norms = Literal["auto", "batch", "fixed"]
 Node = TypeVar("Node")
 

@@ -93,6 +93,13 @@ class TrainConfig:
     score_mean_weight: float = number(0.0015, "Weight of the mean score in the loss.", 0)
     lead_weight: float = number(0.006, "Weight of the score lead in the loss.", 0)
     score_stdev_weight: float = number(0.02, "Weight of the likelihood of the score in the loss.", 0)
+    optimistic_policy_weight: float = number(
+        0.2, "Weight of the optimistic policy in the loss, where the network has one (KataGo).", 0
+    )
+    value_error_weight: float = number(
+        2.0, "Weight of the error of the value in the near future, where the network says it and samples know it.", 0
+    )
+    score_error_weight: float = number(0.00002, "The same for the score.", 0)
     soft_policy_weight: float = number(
         0.0,
         "Weight of the soft policy, the policy target to the power 1/4, and of the soft reply times reply_weight, in "

@@ -23,6 +23,8 @@ from engine.train.data.targets import OWNERSHIP_SCALE, FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherBatch
 
+_SCORE_OF_LATER = 3
+"""Column of the score in `Samples.later`."""
 # Columns of `Samples.weights`.
 _POLICY, _REPLY, _OUTCOME, _SCORE, _OWNERSHIP = range(5)
 
@@ -162,6 +164,10 @@ def _write_ends(positions: Sequence[Position], labels: Labels, shaping: float, s
             samples.ownership[row] = np.rint(np.clip(owner, -1, 1) * OWNERSHIP_SCALE)
             samples.weights[row, _OWNERSHIP] = 1.0
     outcome[labelled] = labels.outcome[labelled]
+    if labels.searched:
+        foreseen = labelled & labels.known[:, SCORE]
+        samples.later[foreseen, :, :_SCORE_OF_LATER] = labels.outcome[foreseen, np.newaxis]
+        samples.later[foreseen, :, _SCORE_OF_LATER] = labels.score[foreseen, np.newaxis]
     # A teacher with a winrate needs no estimate from the score.
     estimated = labels.known[:, SCORE] & has_result & ~labelled
     outcome[:] = shaped_outcome(outcome, labels.score, estimated, shaping)

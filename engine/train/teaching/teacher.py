@@ -53,7 +53,8 @@ class Labels:
 
     policy: float32 [B, area + 1], sums 1, pass last. outcome: float32 [B, 3], P(win), P(loss), P(no result).
     score: float32 [B], the final margin in points, komi included. ownership: float32 [B, area], 1 own, -1 the
-    opponent's. known: bool [B, 4] with the columns POLICY to OWNERSHIP; unknown labels are 0.
+    opponent's. known: bool [B, 4] with the columns POLICY to OWNERSHIP; unknown labels are 0. searched: whether they
+    come of a search, so that outcome and score are those of the near future, too.
     """
 
     policy: NDArray[np.float32]
@@ -61,9 +62,10 @@ class Labels:
     score: NDArray[np.float32]
     ownership: NDArray[np.float32]
     known: NDArray[np.bool_]
+    searched: bool = False
 
 
-def no_labels(count: int, area: int) -> Labels:
+def no_labels(count: int, area: int, *, searched: bool = False) -> Labels:
     """Return labels that are all unknown, to be filled in."""
     return Labels(
         policy=np.zeros((count, area + 1), dtype=np.float32),
@@ -71,6 +73,7 @@ def no_labels(count: int, area: int) -> Labels:
         score=np.zeros(count, dtype=np.float32),
         ownership=np.zeros((count, area), dtype=np.float32),
         known=np.zeros((count, 4), dtype=np.bool_),
+        searched=searched,
     )
 
 
@@ -152,7 +155,7 @@ class SearchTeacher:
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
         """Search the positions side by side, each with an empty tree and sequentially, and return the results."""
         positions = batch.positions
-        labels = no_labels(len(batch.games), positions.width * positions.height)
+        labels = no_labels(len(batch.games), positions.width * positions.height, searched=True)
         search_all(
             self._evaluator,
             batch.games,

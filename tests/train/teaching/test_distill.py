@@ -325,6 +325,18 @@ def test_a_position_searched_beside_others_has_the_labels_of_a_search_alone() ->
         search.close()
 
 
+def test_what_a_search_finds_is_the_near_future_of_a_sample() -> None:
+    game = random_game(3, 7, moves=12)
+    position = Position(game, game.legal_vertices()[0], None, None, 1)
+    question = teacher_batch([position])
+    teachers = SearchTeacher(FakeEvaluator(), SearchParams(), 20, "searched"), NetworkTeacher(FakeEvaluator(), "fake")
+    searched, plain = (
+        SampleMaker(ENCODER).samples([position], question, teacher.label(question), Mixture()) for teacher in teachers
+    )
+    assert searched.later[0] == pytest.approx(np.tile([*searched.outcome[0], searched.score[0]], (3, 1)))
+    assert not plain.later.any()
+
+
 def test_a_stopped_search_labels_no_more_positions() -> None:
     stop, evaluator = threading.Event(), FakeEvaluator()
     stop.set()
