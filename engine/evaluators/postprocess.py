@@ -25,6 +25,7 @@ from engine.evaluation.evaluation import (
 )
 from engine.native.closures import FAILED
 from engine.native.jit import kernel
+from engine.nets.heads import LINEAR_SCORE_ERROR
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind
 from engine.rules import Ko, Rules
 from engine.symmetry import COUNT, TRANSPOSE, map_planes
@@ -45,7 +46,6 @@ _ORDER = (
 )
 LINEAR, ROOT, SQUARED = range(3)
 _FORMS = (ErrorForm.LINEAR, ErrorForm.ROOT, ErrorForm.SQUARED)
-_LINEAR_SCORE_ERROR = 10.0
 _SOFTPLUS_IS_LINEAR = 40.0
 
 
@@ -313,7 +313,7 @@ def write_scores(
         if columns[OF_VALUE] >= 0:
             target[VALUE_ERROR] = short_term_error(x[columns[OF_VALUE]], scales[OF_VALUE], form, 1.0)
         if columns[OF_SCORE] >= 0:
-            target[SCORE_ERROR] = short_term_error(x[columns[OF_SCORE]], scales[OF_SCORE], form, _LINEAR_SCORE_ERROR)
+            target[SCORE_ERROR] = short_term_error(x[columns[OF_SCORE]], scales[OF_SCORE], form, LINEAR_SCORE_ERROR)
         finite = finite and np.isfinite(lead) and np.isfinite(variance)
     return finite
 

@@ -55,6 +55,10 @@ class ErrorForm(StrEnum):
     SQUARED = "squared"
 
 
+LINEAR_SCORE_ERROR = 10.0
+"""Points for a softplus of 1 in the form LINEAR."""
+
+
 @dataclass(frozen=True)
 class Scales:
     """The scale of each meaning in `Score` that has one."""

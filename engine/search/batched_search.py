@@ -65,13 +65,13 @@ _LEAST_KEYS = 16
 
 
 class Kept(NamedTuple):
-    """What trees keep of each node. rave: all-moves-as-first, from evaluators that report first plays. ownership."""
+    """What trees keep of each node besides its values.
+
+    rave: all-moves-as-first, from evaluators that report first plays. ownership: of its own evaluation.
+    """
 
     rave: bool = False
     ownership: bool = False
-
-
-NOTHING_MORE = Kept()
 
 
 class BatchedSearch:
@@ -93,7 +93,7 @@ class BatchedSearch:
         nodes: int,
         *,
         most_moves: int,
-        kept: Kept = NOTHING_MORE,
+        kept: Kept = Kept(),  # noqa: B008 - an immutable tuple
         seed: int = 1,
         doubling: float = 0.0,
     ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.evaluator import Attributes, Evaluator
 from engine.game import Game
 from engine.search.batched_search import BatchedDriver, BatchedSearch, Group, Kept
 from engine.search.params import SearchParams
@@ -22,6 +22,15 @@ _ROWS = 32
 _LEAST_GROUPS = 2
 _SPARE_NODES = 64
 _MEMORY_MIB = 1024
+
+
+def searches_at_once(attributes: Attributes, leaves: int = 1) -> int:
+    """Return how many searches with `leaves` positions in flight fill the batches of an evaluator."""
+    return _groups(attributes) * max(1, min(attributes.max_batch, _ROWS) // leaves)
+
+
+def _groups(attributes: Attributes) -> int:
+    return max(_LEAST_GROUPS, attributes.concurrent)
 
 
 @dataclass(frozen=True)
@@ -58,11 +67,10 @@ def search_all(
         return
     visits, leaves, seed = extent.visits, extent.leaves, extent.seed
     attributes, area = evaluator.attributes, games[0].width * games[0].height
-    groups = max(_LEAST_GROUPS, attributes.concurrent)
+    groups = _groups(attributes)
     nodes, rave = visits + leaves + _SPARE_NODES, params.rave_bias > 0 and attributes.has_first_play
     room = (_MEMORY_MIB << 20) // (nodes * bytes_per_node(area, rave=rave, ownership=extent.ownership))
-    in_batch = max(1, min(attributes.max_batch, _ROWS) // leaves)
-    count = max(groups, min(groups * in_batch, len(games), room))
+    count = max(groups, min(searches_at_once(attributes, leaves), len(games), room))
     most_moves = max(game.move_number for game in games) + 1
     search = BatchedSearch(
         evaluator,

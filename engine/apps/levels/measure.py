@@ -13,7 +13,7 @@ from engine.support.elo import Pairing, Rating, fit_ratings
 from engine.support.run_folder import RunFolder
 
 ANCHOR = GNUGO.players()[-1]
-"""The player at 0 Elo, who is 8k by definition."""
+"""The player at 0 Elo, whom 8k is meant to equal."""
 _GAMES_AT_ONCE = 24
 
 

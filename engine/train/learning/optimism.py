@@ -10,18 +10,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from engine.nets.heads import LINEAR_SCORE_ERROR
 from engine.nets.spec import ErrorForm, NetSpec, Score, ValueHead
 
 VALUE_DELTA, SCORE_DELTA = 0.4, 100.0
 """Differences of squared errors from which the losses grow linearly."""
 LEAST_VALUE_ERROR, LEAST_SCORE_ERROR = 1e-8, 1e-4
 """Squared errors that always remain."""
-_MUCH = 1.5
-"""Deviations by which a side does better than expected where the optimistic policy begins to count."""
-_STEEP = 3.0
-_VALUE_ROOM, _SCORE_ROOM = 1e-4, 0.25
-"""Added to squared deviations, which may be next to nothing."""
-_LINEAR_SCORE = 10.0
+_EXCESS, _SLOPE = 1.5, 3.0
+"""Deviations by which a side does better than expected where a position counts half, and how fast that rises."""
+_LEAST_VALUE_VARIANCE, _LEAST_SCORE_VARIANCE = 1e-4, 0.25
+"""Added to variances, which may be next to nothing."""
 
 
 class Expected(NamedTuple):
@@ -71,7 +70,7 @@ def _squared(x: Tensor, scale: float, form: ErrorForm, score: Score) -> Tensor:
     """Return the square of a short-term error, see `engine.nets.heads.ErrorForm`."""
     match form:
         case ErrorForm.LINEAR:
-            return (nn.functional.softplus(x) * (_LINEAR_SCORE if score is Score.SCORE_ERROR else 1.0)).square()
+            return (nn.functional.softplus(x) * (LINEAR_SCORE_ERROR if score is Score.SCORE_ERROR else 1.0)).square()
         case ErrorForm.ROOT:
             return nn.functional.softplus(x) * scale
         case ErrorForm.SQUARED:
@@ -98,14 +97,17 @@ def optimism(expected: Expected, errors: dict[Score, Tensor], found: Found) -> T
     """
     near, whole = torch.zeros_like(found.score), found.outcome[:, 0].square() * found.has_outcome
     if Score.VALUE_ERROR in errors:
-        near = near + _better(found.near_value - expected.value, errors[Score.VALUE_ERROR].detach() + _VALUE_ROOM)
+        variance = errors[Score.VALUE_ERROR].detach() + _LEAST_VALUE_VARIANCE
+        near = near + _better(found.near_value - expected.value, variance)
     if expected.mean is not None and Score.SCORE_ERROR in errors:
-        near = near + _better(found.near[:, 3] - expected.mean, errors[Score.SCORE_ERROR].detach() + _SCORE_ROOM)
+        variance = errors[Score.SCORE_ERROR].detach() + _LEAST_SCORE_VARIANCE
+        near = near + _better(found.near[:, 3] - expected.mean, variance)
     if expected.mean is not None and expected.stdev is not None:
-        whole = whole + found.has_score * _better(found.score - expected.mean, expected.stdev.square() + _SCORE_ROOM)
+        variance = expected.stdev.square() + _LEAST_SCORE_VARIANCE
+        whole = whole + found.has_score * _better(found.score - expected.mean, variance)
     return torch.where(found.known > 0, near, whole).clamp(0.0, 1.0)
 
 
 def _better(difference: Tensor, variance: Tensor) -> Tensor:
     """Return, from 0 to 1, whether a difference is some 1.5 deviations or more."""
-    return torch.sigmoid((difference / variance.sqrt() - _MUCH) * _STEEP)
+    return torch.sigmoid((difference / variance.sqrt() - _EXCESS) * _SLOPE)

@@ -210,7 +210,7 @@ class GtpTeacher:
     ) -> None:
         """Start the first process. Raises TeacherError if that fails."""
         self.name = command if visits is None else f"{command} ({visits} visits)"
-        self.batch = batch
+        self.batch, self._searches = batch, visits is not None
         self.board_sizes: tuple[int, int] | None = None
         self._programs = [GtpProgram(command, visits, seconds) for _ in range(programs)]
         # One is started at once, so that a wrong command line fails before any record is read.
@@ -224,7 +224,8 @@ class GtpTeacher:
         """
         if any(program.failures >= PATIENCE for program in self._programs):
             raise TeacherError(f"the teacher failed {PATIENCE} times in a row")
-        labels = no_labels(len(batch.games), batch.positions.width * batch.positions.height)
+        area = batch.positions.width * batch.positions.height
+        labels = no_labels(len(batch.games), area, searched=self._searches)
         shares = np.array_split(np.arange(len(batch.games)), len(self._programs))
         jobs = zip(self._programs, shares, strict=True)
         running = [self._workers.submit(_label_all, job[0], batch.games, job[1].tolist(), labels, stop) for job in jobs]

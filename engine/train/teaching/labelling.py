@@ -23,8 +23,6 @@ from engine.train.data.targets import OWNERSHIP_SCALE, FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherBatch
 
-_SCORE_OF_LATER = 3
-"""Column of the score in `Samples.later`."""
 # Columns of `Samples.weights`.
 _POLICY, _REPLY, _OUTCOME, _SCORE, _OWNERSHIP = range(5)
 
@@ -166,8 +164,7 @@ def _write_ends(positions: Sequence[Position], labels: Labels, shaping: float, s
     outcome[labelled] = labels.outcome[labelled]
     if labels.searched:
         foreseen = labelled & labels.known[:, SCORE]
-        samples.later[foreseen, :, :_SCORE_OF_LATER] = labels.outcome[foreseen, np.newaxis]
-        samples.later[foreseen, :, _SCORE_OF_LATER] = labels.score[foreseen, np.newaxis]
+        samples.later[foreseen] = np.column_stack((labels.outcome, labels.score))[foreseen, np.newaxis]
     # A teacher with a winrate needs no estimate from the score.
     estimated = labels.known[:, SCORE] & has_result & ~labelled
     outcome[:] = shaped_outcome(outcome, labels.score, estimated, shaping)

@@ -21,7 +21,7 @@ from engine.game import Game
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams
 from engine.search.position import Root
-from engine.search.side_by_side import Extent, search_all
+from engine.search.side_by_side import Extent, search_all, searches_at_once
 from engine.search.tree import ROOT, Tree
 from engine.search.tree_ownership import tree_ownership
 from engine.symmetry import applicable
@@ -29,8 +29,6 @@ from engine.vertex import policy_index
 
 POLICY, OUTCOME, SCORE, OWNERSHIP = range(4)
 """Columns of `Labels.known`."""
-_SEARCHES = 64
-"""Positions that a search teacher is asked for at a time, two batches of leaves."""
 
 
 class TeacherError(GoError):
@@ -149,7 +147,7 @@ class SearchTeacher:
         """visits: at least 2, because the first one only evaluates the root."""
         if visits < 2:
             raise ValueError(f"visits: expected 2 or more, got {visits}")
-        self.name, self.board_sizes, self.batch = name, board_sizes, _SEARCHES
+        self.name, self.board_sizes, self.batch = name, board_sizes, searches_at_once(evaluator.attributes)
         self._evaluator, self._params, self._visits = evaluator, params, visits
 
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:

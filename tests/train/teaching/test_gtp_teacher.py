@@ -51,6 +51,7 @@ def labels_of(command: str, games: list[Game], **options: int) -> Labels:
 
 def test_a_network_answer_is_turned_to_the_side_to_move() -> None:
     labels = labels_of(fake("genmove kata-raw-nn"), [game_after(""), game_after("C3")])
+    assert not labels.searched
     assert labels.known.all()
     assert labels.policy[0, [A1, SIZE * SIZE]].tolist() == [0.75, 0.25]
     assert np.allclose(labels.outcome, [[0.2, 0.7, 0.1], [0.7, 0.2, 0.1]])
@@ -76,6 +77,7 @@ def test_a_search_gives_its_visits_as_policy_and_changes_no_game(command: str, t
 def test_figures_are_those_of_the_side_to_move_whatever_view_a_program_has(command: str, view: str) -> None:
     program = fake(f"genmove undo kata-set-param {command}", view=view)
     labels = labels_of(program, [game_after("C3"), game_after("C3 D3")], visits=5)
+    assert labels.searched
     assert labels.outcome.tolist() == [[0.625, 0.375, 0.0]] * 2
     assert labels.score.tolist() == [2.5, 2.5]
     assert labels.ownership[:, 0].tolist() == [0.25, 0.25]
