@@ -101,7 +101,8 @@ def main() -> int:
         record.write_text("(;SZ[5];B[cc];W[bc];B[bd];W[ab];B[cd])", encoding="ascii")
         explain = ["explain", str(record), "--net", "none", "--visits", "4"]
         solve = ["book", "solve", f"{folder}/3x2.book", "--size", "3x2"]
-        for command in (explain, solve):
+        prove = ["book", "solve", f"{folder}/6x3.book", "--size", "6x3", "--rules", "chinese-kgs", "--moves", "2"]
+        for command in (explain, solve, prove):
             subprocess.run([keima, *command], env=environment, stdout=subprocess.DEVNULL, check=True)
     subprocess.run([keima, *BENCH], env=environment, stdout=subprocess.DEVNULL, check=True)
     return 0 if is_complete else 1

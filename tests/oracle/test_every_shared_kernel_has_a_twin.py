@@ -105,6 +105,12 @@ OTHERWISE = {
         ),
         ("tests/nets/kernels/test_transformers.py", "a part of blocks, which are compared with naive_net"),
     ),
+    **dict.fromkeys(
+        ("grown", "pass_alive_stones", "spread"),
+        ("tests/apps/book/test_whole_board.py", "pass-alive chains, as `engine.board.area` finds them"),
+    ),
+    "is_taken": ("tests/apps/book/test_whole_board.py", "the goal of proofs, which hold by `Exact`"),
+    "breathless": ("tests/apps/book/test_exact.py", "part of `after_move`"),
     "build_board": ("tests/board/test_setup.py", "boards that were played on"),
     "evaluate_rows": ("tests/evaluators/test_rollout.py", "random playouts: settled boards and played-out ones"),
     "ticks_now": ("engine/search/driver.py", "the CPU's clock"),

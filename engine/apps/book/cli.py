@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from engine.settings.command import Command, Group, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
+
+if TYPE_CHECKING:
+    from engine.rules import Rules
 
 BOOK_FILE = "opening.book"
 """The book in the directory of its run."""
@@ -84,29 +87,61 @@ class _Stopped(Exception):
 @book.command(cls=Command)
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @options_of("book solve")
-def solve(out: Path, size: tuple[int, int], rules: str) -> None:
-    """Solve a board of at most 16 points, and write the scores of positions with best play as a book.
+def solve(out: Path, size: tuple[int, int], rules: str, plies: int) -> None:
+    """Solve a board of at most 25 points, and write the scores of positions with best play as a book.
 
-    OUT is the book. Of boards of at most 9 points it has all positions, of larger ones those that occur if at least one
-    side plays its best moves. Positions whose score depends on what a ban on repetition forbids are left out.
+    OUT is the book. Of boards of at most 9 points it has all positions, of those of at most 16 points the positions
+    that occur if at least one side plays its best moves; positions whose score depends on what a ban on repetition
+    forbids are left out. On larger boards Keima tries to prove that Black, who begins in the center, takes all points,
+    and the book has his moves against all answers of White.
     """
-    from engine.apps.book.exact import EMPTY_BOARD, Exact, write_exact
+    from engine.apps.book.small_board import MOST_POINTS
     from engine.rules import parse_rules
     from engine.support.files import require_writable
-    from engine.support.progress import ProgressBar
 
     require_writable(out)
-    parsed, name = parse_rules(rules), f"{size[0]}x{size[1]}"
+    solver = _solve_by_rounds if size[0] * size[1] <= MOST_POINTS else _prove_whole_board
+    sys.exit(solver(out, size, parse_rules(rules), plies))
+
+
+def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules", _: int) -> int:
+    from engine.apps.book.exact import Exact, write_exact
+    from engine.apps.book.rows import EMPTY_BOARD
+    from engine.support.progress import ProgressBar
+
+    name = f"{size[0]}x{size[1]}"
     with ProgressBar(sys.stderr) as bar:
-        exact = Exact(
-            *size, parsed, lambda number, left: bar.update(f"{name}: round {number}, {left:,} scores changed")
-        )
+        exact = Exact(*size, rules, lambda number, left: bar.update(f"{name}: round {number}, {left:,} scores changed"))
     low, high = exact.bounds_of(EMPTY_BOARD)
     if low == high:
         click.echo(f"{name}: Black {low:+d} without komi")
     else:
         click.echo(f"{name}: repetition decides; Black {low:+d} to {high:+d} without komi")
-    write_exact(out, exact, parsed)
+    write_exact(out, exact, rules)
+    return 0
+
+
+def _prove_whole_board(out: Path, size: tuple[int, int], rules: "Rules", plies: int) -> int:
+    from engine.apps.book.whole_board import WholeBoard, write_whole_board
+    from engine.support.progress import ProgressBar
+    from engine.support.stopping import INTERRUPTED, stopping
+
+    name, board = f"{size[0]}x{size[1]}", WholeBoard(*size, rules)
+    with ProgressBar(sys.stderr) as bar, stopping() as stop:
+
+        def report(depth: int, visits: int) -> bool:
+            bar.update(f"{name}: lines of {depth} moves, {visits:,} positions")
+            return not stop.is_set()
+
+        height = board.prove(report)
+        if stop.is_set():
+            return INTERRUPTED
+    if height is None:
+        click.echo(f"{name}: no proof that Black takes the whole board")
+        return 1
+    click.echo(f"{name}: Black {size[0] * size[1]:+d} without komi, decided after {height + 1} moves at most")
+    write_whole_board(out, board, rules, plies)
+    return 0
 
 
 @book.command(cls=Command)

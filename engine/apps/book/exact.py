@@ -15,33 +15,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.apps.book.rows import EMPTY_BOARD, Rows, State
 from engine.apps.book.small_board import (
-    ILLEGAL,
     MOST_POINTS,
-    NO_KO,
     Bounds,
     Ruler,
     SmallBoard,
     Steps,
-    after_move,
     count_positions,
     find_kos,
     find_positions,
     improve,
     improve_kos,
-    split,
 )
+from engine.apps.book.stone_sets import ILLEGAL, NO_KO, after_move, masks_of, split
 from engine.board.area import new_scratch
 from engine.board.layout import HEADER, KO_POINT, new_board
 from engine.book.file import About, Entries, write
-from engine.book.positions import Place, place_of
 from engine.color import BLACK, WHITE, for_color, opponent
 from engine.errors import GoError
 from engine.game import Game
 from engine.rules import Rules, Tax
 from engine.support.cores import usable_cores
-from engine.symmetry import compose, map_vertex
-from engine.vertex import NO_POINT, PASS, points, policy_index
+from engine.vertex import NO_POINT, PASS, points
 
 _WHOLE = 9
 """Points of the largest board of which a book has all positions; 4x3 has 658,754 states for each side."""
@@ -51,20 +47,6 @@ _MOST_ROUNDS = np.iinfo(np.uint16).max
 """Far more than any board needs: 4x4 takes 62."""
 OnRound = Callable[[int, int], None]
 """Called after each round with its number and how many bounds it changed."""
-
-
-class State(NamedTuple):
-    """A position. mine, others: sets of points (`small_board`) of the side to move and of the other. ko: a point in
-    policy order or NO_KO. passes: 1 after a pass. color: to move."""
-
-    mine: int
-    others: int
-    ko: int
-    passes: int
-    color: int
-
-
-EMPTY_BOARD = State(0, 0, NO_KO, 0, BLACK)
 
 
 class _Move(NamedTuple):
@@ -201,54 +183,44 @@ class Exact:
         Raises GoError for those where repetition decides the empty board.
         """
         rows = self._all_rows() if len(self._points) <= _WHOLE else self._rows_of_best_play()
-        if not rows:
+        if not len(rows):
             low, high = self.bounds_of(EMPTY_BOARD)
             raise GoError(
                 f"expected a board without endless play, got one where Black has {low:+d} to {high:+d} points"
             )
-        order = sorted(rows)
-        index = {key: row for row, key in enumerate(order)}
-        moves, first = list[tuple[int, int]](), [0]
-        for key in order:
-            moves += ((move, index[child]) for move, child in rows[key].moves.items())
-            first.append(len(moves))
-        return Entries(
-            key=np.array(order, np.uint64),
-            ply=np.zeros(len(order), np.uint16),
-            value=np.zeros(len(order), np.int16),
-            lead=np.array([rows[key].lead for key in order], np.float32),
-            visits=np.zeros(len(order), np.uint32),
-            first=np.array(first, np.uint32),
-            move=np.array([move for move, _ in moves], np.uint16),
-            child=np.array([child for _, child in moves], np.int32),
-        )
+        return rows.entries()
 
-    def _all_rows(self) -> dict[int, "_Row"]:
-        rows = dict[int, _Row]()
+    def _all_rows(self) -> Rows:
+        rows = Rows(self.size, self.rules)
         for state in self._states():
             score = self._score_of(state)
-            place = None if score is None else self._place(state)
-            if score is not None and place is not None and place.key not in rows:
-                rows[place.key] = _Row(for_color(score, state.color), {})
-                self._add_moves(rows[place.key], self._ordered(state), place)
+            if score is not None and rows.add(state, for_color(score, state.color)):
+                self._add_moves(rows, state, self._ordered(state))
         return rows
 
-    def _rows_of_best_play(self) -> dict[int, "_Row"]:
+    def _rows_of_best_play(self) -> Rows:
         """Return the positions in which at least one side has played its best moves from the empty board."""
-        rows, seen = dict[int, _Row](), set[tuple[int, int]]()
+        rows, seen = Rows(self.size, self.rules), set[tuple[int, int]]()
         waiting = deque((EMPTY_BOARD, side) for side in (BLACK, WHITE))
         while waiting:
             state, side = waiting.popleft()
-            score, place = self._score_of(state), self._place(state)
-            if score is None or (place.key, side) in seen:
+            score, key = self._score_of(state), rows.key_of(state)
+            if score is None or (key, side) in seen:
                 continue
-            seen.add((place.key, side))
-            row = rows.setdefault(place.key, _Row(for_color(score, state.color), {}))
+            seen.add((key, side))
+            rows.add(state, for_color(score, state.color))
             moves = self._ordered(state)
             chosen = moves[:1] if state.color == side else moves
-            self._add_moves(row, chosen, place)
+            self._add_moves(rows, state, chosen)
             waiting += ((move.after, side) for move in chosen if move.after is not None)
         return rows
+
+    @staticmethod
+    def _add_moves(rows: Rows, state: State, moves: list[_Move]) -> None:
+        for move in moves:
+            # Of moves that end the game only the best one is in the book, its score that of the position before it.
+            if move.after is not None or move is moves[0]:
+                rows.add_move(state, move.vertex, move.after)
 
     def _states(self) -> Iterator[State]:
         """Yield every state."""
@@ -261,43 +233,10 @@ class Exact:
                 mine, others = (sum(1 << row for row, each in enumerate(digits) if each == side) for side in (1, 2))
                 yield State(mine, others, key % MOST_POINTS, 0, color)
 
-    def _add_moves(self, row: "_Row", moves: list[_Move], place: Place) -> None:
-        for move in moves:
-            if move.after is not None:
-                row.moves.setdefault(self._on_book(move.vertex, place), self._place(move.after).key)
-            elif move is moves[0]:
-                # After the pass that ends the game there is no position; where it is best, its score is this one's.
-                row.moves.setdefault(policy_index(PASS, *self.size), place.key)
-
-    def _place(self, state: State) -> Place:
-        mine, others, ko, passes, color = state
-        game = Game(*self.size, rules=self.rules, komi=0.0)
-        own, other = ([v for row, v in enumerate(self._points) if stones >> row & 1] for stones in (mine, others))
-        black, white = (own, other) if color == BLACK else (other, own)
-        game.setup(black, white, opponent(color) if passes else color)
-        if passes:
-            game.play(opponent(color), PASS)
-        found = place_of(game, NO_POINT if ko == NO_KO else self._points[ko])
-        assert found is not None  # no state is over
-        return found
-
-    def _on_book(self, vertex: int, found: Place) -> int:
-        turns = [compose(found.symmetry, each) for each in found.stabilizer]
-        return min(policy_index(map_vertex(vertex, turn, *self.size), *self.size) for turn in turns)
-
-
-class _Row(NamedTuple):
-    """A position of a book. lead: Black's points. moves: the key of the position after each, best first."""
-
-    lead: float
-    moves: dict[int, int]
-
 
 def _all_positions(width: int, height: int, suicide: bool) -> SmallBoard:
     count = width * height
-    columns = [[1 << row for row in range(count) if row % width == column] for column in range(width)]
-    everything = (1 << count) - 1
-    masks = np.array([everything, everything - sum(columns[0]), everything - sum(columns[-1]), width, suicide])
+    masks = masks_of(width, height, suicide)
     sets = np.arange(1 << count)
     ternary = sum((sets >> row & 1) * 3**row for row in range(count)).astype(np.int32)
     positions = np.empty(3**count, np.int64)

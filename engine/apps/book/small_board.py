@@ -1,8 +1,7 @@
 """The kernels that solve a board of a few points: its positions, and rounds that improve the bounds of their scores.
 
-A set of points is a number, with a bit for each point in policy order. A position has the stones of the side to move
-("mine") and the other side's; its number is the sum of 1 or 2 times 3 to the power of each occupied point. Every score
-and bound is for the side to move.
+Positions are sets of stones (`stone_sets`); the number of one is the sum of 1 or 2 times 3 to the power of each
+occupied point. Every score and bound is for the side to move.
 """
 
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.apps.book.stone_sets import HALF, ILLEGAL, NO_KO, STONES, after_move, breathless, grown
 from engine.board.area import area
 from engine.board.layout import Board
 from engine.board.setup import build_board
@@ -18,20 +18,14 @@ from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 MOST_POINTS = 16
-NO_KO = 31
-ILLEGAL = -1
-_HALF = MOST_POINTS
-"""Bits of one side's stones in a position."""
-_STONES = (1 << _HALF) - 1
 
 
 class SmallBoard(NamedTuple):
     """A board of N <= 16 points and its P = 3 ** N positions.
 
-    masks: all points, those with a neighbor on the left and on the right, width, and whether suicide is legal. ternary:
-    [2 ** N] number of the position whose stones to move are a set. positions: stones to move and others, in 16 bits
-    each, of the positions that may occur. area: [P] their scores as they stand. kos: in ascending order,
-    MOST_POINTS times the number of a position that a capture may have led to, plus the ko point.
+    masks: see `stone_sets`. ternary: [2 ** N] number of the position whose stones to move are a set. positions: stones
+    to move and others, in HALF bits each, of the positions that may occur. area: [P] their scores as they stand. kos:
+    in ascending order, MOST_POINTS times the number of a position that a capture may have led to, plus the ko point.
     """
 
     masks: NDArray[np.int64]
@@ -60,56 +54,10 @@ class Steps(NamedTuple):
     ko_high: NDArray[np.uint16]
 
 
-def split(position: int) -> tuple[int, int, int]:
-    """Return the two sets of a position, and the ko point behind them where it has one."""
-    return position & _STONES, position >> _HALF & _STONES, position >> (2 * _HALF)
-
-
 @kernel
 def _number_of(board: SmallBoard, mine: int, others: int) -> int:
     """Return the number of a position."""
     return int(board.ternary[mine]) + 2 * int(board.ternary[others])
-
-
-@kernel
-def _grown(stones: int, masks: NDArray[np.int64]) -> int:
-    """Return the neighbors of a set of points, and maybe points of the set."""
-    rows = stones << masks[3] | stones >> masks[3]
-    return int((rows | (stones & masks[2]) << 1 | (stones & masks[1]) >> 1) & masks[0])
-
-
-@kernel
-def _breathless(stones: int, others: int, masks: NDArray[np.int64]) -> int:
-    """Return the stones whose chains have no liberty."""
-    breathing = _grown(masks[0] & ~(stones | others), masks) & stones
-    while True:
-        more = (breathing | _grown(breathing, masks)) & stones
-        if more == breathing:
-            return int(stones & ~breathing)
-        breathing = more
-
-
-@kernel
-def after_move(mine: int, others: int, point: int, masks: NDArray[np.int64]) -> int:
-    """Return what a move to an empty point leads to; ILLEGAL if it does not exist.
-
-    In the low 16 bits the mover's stones, then the other side's, then the point of a simple ko or NO_KO.
-    """
-    bit = 1 << point
-    mine |= bit
-    captured, ko = _breathless(others, mine, masks), NO_KO
-    others &= ~captured
-    if captured:
-        if captured & (captured - 1) == 0 and _grown(bit, masks) & ~others & masks[0] == captured:
-            ko = 0
-            while captured >> ko != 1:
-                ko += 1
-    else:
-        own = _breathless(mine, others, masks)
-        if own and (not masks[4] or own == bit):
-            return ILLEGAL
-        mine &= ~own
-    return mine | others << _HALF | ko << (2 * _HALF)
 
 
 @kernel
@@ -120,8 +68,8 @@ def find_positions(masks: NDArray[np.int64], ternary: NDArray[np.int32], positio
         free = masks[0] & ~mine
         others = free
         while True:
-            if not (_breathless(mine, others, masks) or _breathless(others, mine, masks)):
-                positions[count] = mine | others << _HALF
+            if not (breathless(mine, others, masks) or breathless(others, mine, masks)):
+                positions[count] = mine | others << HALF
                 count += 1
             if others == 0:
                 break
@@ -143,7 +91,7 @@ class Ruler(NamedTuple):
 def count_positions(board: SmallBoard, ruler: Ruler, like: Board, first: int, last: int) -> None:
     """Write the area scores of positions first to last. like: an empty board of the size."""
     for row in range(first, last):
-        mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
+        mine, others = int(board.positions[row]) & STONES, int(board.positions[row]) >> HALF
         for index, vertex in enumerate(ruler.vertices):
             ruler.colors[vertex] = BLACK * (mine >> index & 1) + WHITE * (others >> index & 1)
         build_board(like, ruler.colors, NO_POINT, ruler.board)
@@ -159,16 +107,16 @@ def find_kos(board: SmallBoard, kos: NDArray[np.int64]) -> int:
     """Write the positions and points that a simple ko may forbid, while there is room; return how many there are."""
     masks, count = board.masks, 0
     for row in range(len(board.positions)):
-        mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
+        mine, others = int(board.positions[row]) & STONES, int(board.positions[row]) >> HALF
         number = _number_of(board, mine, others)
         for point in range(MOST_POINTS):
             bit = (1 << point) & masks[0] & ~(mine | others)
             # The stone that took the ko has this point as its only liberty, and no stone beside it.
-            if bit and _grown(bit, masks) & ~others == 0:
-                takers, is_ko = _grown(bit, masks), False
+            if bit and grown(bit, masks) & ~others == 0:
+                takers, is_ko = grown(bit, masks), False
                 while takers:
                     taker = takers & -takers
-                    around = _grown(taker, masks)
+                    around = grown(taker, masks)
                     is_ko = is_ko or (around & others == 0 and around & ~mine == bit)
                     takers &= takers - 1
                 if is_ko:
@@ -199,7 +147,7 @@ def _best(board: SmallBoard, bounds: Bounds, mine: int, others: int, forbidden: 
         if (1 << point) & board.masks[0] & ~(mine | others) and point != forbidden:
             after = after_move(mine, others, point, board.masks)
             if after != ILLEGAL:
-                own, other, ko = after & _STONES, after >> _HALF & _STONES, after >> (2 * _HALF)
+                own, other, ko = after & STONES, after >> HALF & STONES, after >> (2 * HALF)
                 number = _number_of(board, other, own)
                 if ko == NO_KO:
                     low = max(low, -int(bounds.high[0, number]))
@@ -219,7 +167,7 @@ def improve(board: SmallBoard, bounds: Bounds, better: Bounds, steps: Steps, ste
     """
     changed = 0
     for row in range(first, last):
-        mine, others = int(board.positions[row]) & _STONES, int(board.positions[row]) >> _HALF
+        mine, others = int(board.positions[row]) & STONES, int(board.positions[row]) >> HALF
         number, swapped = _number_of(board, mine, others), _number_of(board, others, mine)
         if bounds.low[0, number] == bounds.high[0, number] and bounds.low[1, number] == bounds.high[1, number]:
             continue

@@ -71,10 +71,27 @@ BOOK_ROWS: tuple[Setting, ...] = (
             (3, 3),
             reason="Its book ships.",
         ),
+        integer(
+            "plies",
+            "Moves from the empty board up to which the book of a board of more than 16 points goes.",
+            8,
+            least=1,
+            most=63,
+            unit="moves",
+            flags=("--moves",),
+        ),
     ),
     *under(
         Heading.PLAY,
         ("book show",),
-        integer("most", "Moves to show, best first.", 20, least=1, unit="moves", flags=("--moves",)),
+        integer(
+            "most",
+            "Moves to show, best first.",
+            20,
+            least=1,
+            unit="moves",
+            flags=("--moves",),
+            reason="These are the moves of one position.",
+        ),
     ),
 )

@@ -97,3 +97,18 @@ def test_reflexes_and_a_book_are_refused_together(tmp_path: Path) -> None:
     result = CliRunner().invoke(keima.main, ["gtp", "--reflexes", "--book", "x"])
     assert result.exit_code == 2
     assert "--reflexes plays without a search and without --book" in result.output
+
+
+@pytest.mark.slow
+def test_a_board_of_more_than_sixteen_points_is_proved(tmp_path: Path) -> None:
+    output = run("solve", tmp_path / "6x3.book", "--size", "6x3", "--rules", "chinese-kgs", "--moves", 3)
+    assert "6x3: Black +18 without komi, decided after " in output
+    assert "-18.0" in run("show", tmp_path / "6x3.book", "d2")
+
+
+def test_what_cannot_be_proved_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        keima.main, ["book", "solve", str(tmp_path / "x.book"), "--size", "5", "--rules", "tromp-taylor"]
+    )
+    assert result.exit_code == 1
+    assert "expected rules that count area and forbid suicide" in result.output

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.apps.book.exact import EMPTY_BOARD, Exact, State, write_exact
-from engine.apps.book.small_board import NO_KO
+from engine.apps.book.stone_sets import NO_KO
 from engine.book.book import Book
 from engine.color import BLACK, WHITE, for_color, opponent
 from engine.errors import GoError

@@ -1,5 +1,6 @@
 """The torch module against the naive network, with and without folded norms."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 
@@ -13,6 +14,7 @@ from tests.oracle import naive_net
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.nets.torch_modules import pointwise  # noqa: E402
+from engine.nets.torch_modules.layers import global_pool  # noqa: E402
 from engine.nets.torch_modules.model import TorchModel  # noqa: E402
 from engine.nets.torch_modules.one_pass import in_one_pass  # noqa: E402
 
@@ -79,3 +81,24 @@ def test_training_changes_no_weight_of_the_spec() -> None:
         for parameter in model.parameters():
             parameter.add_(1.0)
     assert np.array_equal(spec.stem.conv.weight, before)
+
+
+@pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
+@pytest.mark.skipif(shutil.which("g++") is None, reason="PyTorch compiles for the CPU with g++, which is not installed")
+def test_a_pool_that_is_compiled_in_bfloat16_has_the_gradient_of_one_that_is_not() -> None:
+    torch.manual_seed(1)
+    layers = torch.nn.Sequential(torch.nn.Conv2d(4, 8, 1, bias=False), torch.nn.BatchNorm2d(8).eval(), torch.nn.Mish())
+    points = torch.randn(4, 4, 9, 9)
+
+    def gradient(step: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
+        layers.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            result = step(points)
+        result.backward()  # type: ignore[no-untyped-call]
+        return [each.grad.clone() for each in layers.parameters() if each.grad is not None]
+
+    def step(inputs: torch.Tensor) -> torch.Tensor:
+        return global_pool(layers(inputs)).square().mean()
+
+    for compiled, plain in zip(gradient(torch.compile(step, dynamic=False)), gradient(step), strict=True):
+        torch.testing.assert_close(compiled, plain, atol=0.01, rtol=0.05)

@@ -1,0 +1,183 @@
+"""Boards that Black takes whole are proved, soundly, and their books win against every answer."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.apps.book.exact import Exact
+from engine.apps.book.rows import State
+from engine.apps.book.stone_sets import NO_KO, masks_of
+from engine.apps.book.takeover import is_taken, pass_alive_stones
+from engine.apps.book.whole_board import WholeBoard, write_whole_board
+from engine.board.area import new_scratch, pass_alive
+from engine.board.layout import new_board
+from engine.board.setup import build_board
+from engine.book.book import Book
+from engine.color import BLACK, WHITE
+from engine.errors import GoError
+from engine.game import Game
+from engine.rules import CHINESE_KGS, JAPANESE, TROMP_TAYLOR, Rules
+from engine.vertex import NO_POINT, PASS, points
+from tests.book.books import opened
+
+ENTRIES = 1 << 16
+
+
+@pytest.mark.parametrize(("width", "height", "moves"), [(3, 3, 11), (4, 2, 9), (5, 2, 9), (5, 3, 25)])
+def test_black_takes_boards_that_are_solved_otherwise_too(width: int, height: int, moves: int) -> None:
+    height_of_proof = WholeBoard(width, height, CHINESE_KGS, 1 << 22).prove()
+    assert height_of_proof is not None
+    assert height_of_proof + 1 <= moves
+
+
+@pytest.mark.slow
+def test_black_takes_six_by_three() -> None:
+    assert WholeBoard(6, 3, CHINESE_KGS, 1 << 24).prove() is not None
+
+
+@pytest.mark.parametrize(("width", "height"), [(2, 2), (3, 2), (4, 2)])
+def test_what_is_proved_is_true_in_every_position(width: int, height: int) -> None:
+    exact, board = Exact(width, height, CHINESE_KGS), WholeBoard(width, height, CHINESE_KGS, ENTRIES)
+    found = {True: [], False: []}  # type: dict[bool, list[bool]]
+    for state in _states(width, height):
+        low, high = exact.bounds_of(state)
+        worst = low if state.color == BLACK else -high
+        found[worst == width * height].append(board.prove_from(state, most_depth=20) is not None)
+    assert not any(found[False])
+    # Black does not pass here, and in a few positions that is the only way.
+    assert np.mean(found[True]) > 0.85
+
+
+def test_a_search_that_reports_can_be_stopped() -> None:
+    seen = list[int]()
+
+    def stop(depth: int, visits: int) -> bool:
+        seen.append(depth)
+        return depth < 3
+
+    assert WholeBoard(5, 5, CHINESE_KGS, ENTRIES).prove(stop) is None
+    assert seen == [1, 2, 3]
+
+
+@pytest.mark.parametrize("entries", [ENTRIES, 500], ids=["enough memory", "a table that forgets"])
+def test_the_book_has_a_move_against_every_answer_until_nothing_of_white_can_live(tmp_path: Path, entries: int) -> None:
+    width, height = 4, 2
+    board = WholeBoard(width, height, CHINESE_KGS, entries)
+    assert board.prove() is not None
+    write_whole_board(tmp_path / "x.book", board, CHINESE_KGS, 63)
+    book, ends = opened(tmp_path / "x.book"), list[Game]()
+
+    def follow(game: Game) -> None:
+        best = book.best(game)
+        if best is None:
+            ends.append(game)
+            return
+        assert best.lead == width * height
+        after = game.copy()
+        assert after.is_legal(BLACK, best.vertices[0])
+        after.play(BLACK, best.vertices[0])
+        if is_taken(*_sets(after), masks_of(width, height, False)):
+            return
+        for vertex in [*(each for each in points(width, height) if after.is_legal(WHITE, each)), PASS]:
+            answered = after.copy()
+            answered.play(WHITE, vertex)
+            follow(answered)
+
+    # Else a pass of White at the beginning would make Black's stones a handicap.
+    rules = CHINESE_KGS.with_field("whiteHandicapBonus", "0")
+    follow(Game(width, height, rules=rules, komi=0.0))
+    assert all(is_taken(*_sets(game), masks_of(width, height, False)) for game in ends)
+
+
+def test_a_book_of_a_few_moves_ends_there(tmp_path: Path) -> None:
+    board = WholeBoard(5, 3, CHINESE_KGS, 1 << 22)
+    board.prove()
+    sizes = [len(board.rows(plies)) for plies in (1, 2, 3)]
+    # The center, then White's answers, a pass among them, in their images; then Black's move against each.
+    assert sizes[0] == 2
+    assert sizes[1] == 2 + 5 + 1
+    assert sizes[2] <= 2 * sizes[1] - 2
+
+
+@pytest.mark.parametrize(("width", "height"), [(5, 5), (6, 4), (3, 2)])
+def test_chains_are_pass_alive_as_on_the_board(width: int, height: int) -> None:
+    """Its kernels are `pass_alive_stones`, `spread` and `grown`."""
+    generator, vertices, found = np.random.default_rng(1), points(width, height), 0
+    like, masks = new_board(width, height), masks_of(width, height, False)
+    board, scratch = like.copy(), new_scratch(like)
+    owner = np.empty(like.shape[1], np.int8)
+    for _ in range(3000):
+        share = generator.choice([0.5, 0.65, 0.8])
+        colors = np.zeros(like.shape[1], np.int8)
+        colors[vertices] = generator.choice([0, BLACK, WHITE], len(vertices), p=[1 - share, share * 0.8, share * 0.2])
+        sets = [sum(1 << i for i, v in enumerate(vertices) if colors[v] == color) for color in (BLACK, WHITE)]
+        build_board(like, colors, NO_POINT, board)
+        pass_alive(board, False, False, scratch, owner)
+        for mine, others, color in ((sets[0], sets[1], BLACK), (sets[1], sets[0], WHITE)):
+            expected = sum(1 << i for i, v in enumerate(vertices) if colors[v] == owner[v] == color)
+            assert pass_alive_stones(mine, others, masks) == expected
+            found += expected != 0
+    assert found > 20
+
+
+@pytest.mark.parametrize(
+    ("size", "rules", "text"),
+    [
+        ((6, 5), CHINESE_KGS, "expected a board of 2x2 to 25 points to solve, got 6x5"),
+        ((17, 1), CHINESE_KGS, "got 17x1"),
+        ((5, 5), TROMP_TAYLOR, "forbid suicide"),
+        ((5, 5), JAPANESE, "expected rules that count area"),
+    ],
+)
+def test_other_boards_and_rules_are_refused(size: tuple[int, int], rules: Rules, text: str) -> None:
+    with pytest.raises(GoError, match=text):
+        WholeBoard(*size, rules, ENTRIES)
+
+
+def _sets(game: Game) -> tuple[int, int]:
+    """Return the stones of Black and of White."""
+    vertices = points(game.width, game.height)
+    black, white = (
+        sum(1 << row for row, vertex in enumerate(vertices) if game.color_at(vertex) == color)
+        for color in (BLACK, WHITE)
+    )
+    return black, white
+
+
+def _states(width: int, height: int) -> list[State]:
+    """Return all positions without a ko, for both sides."""
+    count, found = width * height, list[State]()
+    for mine in range(1 << count):
+        for others in range(1 << count):
+            if mine & others == 0 and all(_breathes(each, mine, others, width, height) for each in (mine, others)):
+                found += (State(mine, others, NO_KO, 0, color) for color in (BLACK, WHITE))
+    return found
+
+
+def _breathes(stones: int, mine: int, others: int, width: int, height: int) -> bool:
+    """Return whether every chain of a set has a liberty, point by point."""
+    cells = [divmod(row, width) for row in range(width * height)]
+    taken, left = mine | others, {row for row in range(width * height) if stones >> row & 1}
+    while left:
+        chain, edge, free = set[int](), [left.pop()], False
+        while edge:
+            row = edge.pop()
+            chain.add(row)
+            for other, (y, x) in enumerate(cells):
+                if abs(y - cells[row][0]) + abs(x - cells[row][1]) == 1:
+                    free |= not taken >> other & 1
+                    if other in left:
+                        left.discard(other)
+                        edge.append(other)
+        if not free:
+            return False
+    return True
+
+
+def test_a_book_says_its_board_and_the_positions_visited(tmp_path: Path) -> None:
+    board = WholeBoard(5, 2, CHINESE_KGS, ENTRIES)
+    board.prove()
+    write_whole_board(tmp_path / "x.book", board, CHINESE_KGS, 4)
+    book = Book.open(tmp_path / "x.book")
+    assert (book.about.width, book.about.height, book.about.made) == (5, 2, {"visits": board.visits})
