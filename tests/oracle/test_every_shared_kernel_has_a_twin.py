@@ -110,6 +110,7 @@ OTHERWISE = {
         ("tests/apps/book/test_whole_board.py", "pass-alive chains, as `engine.board.area` finds them"),
     ),
     "is_taken": ("tests/apps/book/test_whole_board.py", "the goal of proofs, which hold by `Exact`"),
+    "size_of": ("tests/apps/book/test_whole_board.py", "Python's own count of bits"),
     "breathless": ("tests/apps/book/test_exact.py", "part of `after_move`"),
     "build_board": ("tests/board/test_setup.py", "boards that were played on"),
     "evaluate_rows": ("tests/evaluators/test_rollout.py", "random playouts: settled boards and played-out ones"),

@@ -32,6 +32,16 @@ def split(position: int) -> tuple[int, int, int]:
 
 
 @kernel
+def size_of(points: int) -> int:
+    """Return how many points a set has."""
+    count = 0
+    while points:
+        points &= points - 1
+        count += 1
+    return count
+
+
+@kernel
 def grown(stones: int, masks: NDArray[np.int64]) -> int:
     """Return the neighbors of a set of points, and maybe points of the set."""
     rows = stones << masks[3] | stones >> masks[3]

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.apps.book.stone_sets import HALF, ILLEGAL, NO_KO, STONES, after_move, grown, masks_of, spread
+from engine.apps.book.enclosing import MOST_AHEAD, is_taken, may_enclose, pass_alive_stones
+from engine.apps.book.stone_sets import HALF, ILLEGAL, NO_KO, STONES, after_move, grown, masks_of, size_of, spread
 from engine.native.jit import kernel
 from engine.symmetry import applicable, map_planes
 
@@ -35,8 +36,6 @@ _WHITE_TO_MOVE = 1 << 55
 _LENGTH_BITS, _PROVED_BIT, _WORD_BITS = 63, 64, 7
 _LOOKUP_BITS = 13
 _PROBES = 8
-_LOOK_AHEAD = 2
-"""Black's moves that are tried to see whether they can enclose the board at all."""
 _WIDTH = 26
 _BLACK, _WHITE, _KO, _KEY, _MOVE, _ORDER = range(6)
 _COUNT, _CHOSEN, _HEIGHT = range(3)
@@ -104,54 +103,6 @@ def _prime_up_to(number: int) -> int:
 
 
 @kernel
-def pass_alive_stones(stones: int, others: int, masks: NDArray[np.int64]) -> int:
-    """Return the stones of a side whose chains live whatever the other side plays, without suicide (Benson 1976)."""
-    alive, outside = stones, masks[0] & ~stones
-    while True:
-        kept, chains = 0, alive
-        while chains:
-            chain = spread(chains & -chains, stones, masks)
-            chains &= ~chain
-            liberties = grown(chain, masks) & ~others
-            eyes, regions = 0, outside
-            while regions:
-                region = spread(regions & -regions, outside, masks)
-                regions &= ~region
-                empty = region & ~others
-                if empty and empty & ~liberties == 0 and grown(region, masks) & stones & ~alive == 0:
-                    eyes += 1
-            if eyes >= 2:
-                kept |= chain
-        if kept == alive:
-            return int(alive)
-        alive = kept
-
-
-@kernel
-def _leaves_no_room(chains: int, masks: NDArray[np.int64]) -> bool:
-    """True if nothing could live where these chains are not, if they lived: see `engine.board.life`."""
-    rest = masks[0] & ~chains
-    inner = rest & ~grown(chains, masks)
-    while rest:
-        part = spread(rest & -rest, rest, masks)
-        rest &= ~part
-        first = (part & inner) & -(part & inner)
-        more = part & inner & ~first
-        if more and (more & (more - 1) or grown(first, masks) & more == 0):
-            return False
-    return True
-
-
-@kernel
-def is_taken(black: int, white: int, masks: NDArray[np.int64]) -> bool:
-    """True if nothing of White can live any more, whoever moves first. The board has at least 2x2 points."""
-    if not _leaves_no_room(black, masks):
-        return False
-    alive = pass_alive_stones(black, white, masks)
-    return alive != 0 and _leaves_no_room(alive, masks)
-
-
-@kernel
 def _verdict(black: int, white: int, masks: NDArray[np.int64]) -> int:
     if is_taken(black, white, masks):
         return PROVED
@@ -160,41 +111,6 @@ def _verdict(black: int, white: int, masks: NDArray[np.int64]) -> int:
     if white and spread(outside & -outside, outside, masks) != outside and pass_alive_stones(white, black, masks):
         return LOST
     return OPEN
-
-
-@kernel
-def _size(points: int) -> int:
-    """Return how many points a set has."""
-    count = 0
-    while points:
-        points &= points - 1
-        count += 1
-    return count
-
-
-@kernel
-def _may_enclose(black: int, moves: int, masks: NDArray[np.int64]) -> bool:
-    """False if Black, with so many moves in a row, cannot leave White no room; moves: at most _LOOK_AHEAD."""
-    if _leaves_no_room(black, masks):
-        return True
-    if moves == 0:
-        return False
-    first_left = masks[0] & ~black
-    while first_left:
-        first = first_left & -first_left
-        first_left &= ~first
-        if _leaves_no_room(black | first, masks):
-            return True
-        # What is left must be within reach of one more stone: five points, and four parts with two points each.
-        uncovered = masks[0] & ~(black | first | grown(black | first, masks))
-        if moves > 1 and _size(uncovered) <= 13:
-            second_left = first_left
-            while second_left:
-                second = second_left & -second_left
-                second_left &= ~second
-                if _leaves_no_room(black | first | second, masks):
-                    return True
-    return False
 
 
 @kernel
@@ -257,9 +173,9 @@ def _order(proof: Proof, ply: int, entry: NDArray[np.int64], white_to_move: bool
     masks, black, white = proof.masks, entry[_BLACK], entry[_WHITE]
     empty = masks[0] & ~(black | white)
     mine, others = grown(black, masks) & empty, grown(white, masks) & empty
-    own = _size((mine | grown(mine, masks) & empty) & ~others)
-    theirs = _size((others | grown(others, masks) & empty) & ~mine)
-    score = 4 * (_size(mine) - _size(others)) + 2 * (own - theirs) + 3 * (_size(black) - _size(white))
+    own = size_of((mine | grown(mine, masks) & empty) & ~others)
+    theirs = size_of((others | grown(others, masks) & empty) & ~mine)
+    score = 4 * (size_of(mine) - size_of(others)) + 2 * (own - theirs) + 3 * (size_of(black) - size_of(white))
     move, side = entry[_MOVE], 1 if white_to_move else 0
     found = -40 * score if white_to_move else 40 * score
     found += min(proof.history[side, move], 600)
@@ -344,7 +260,7 @@ def _enter(proof: Proof, ply: int, left: int, white_to_move: bool, bounded: bool
     """Begin a position: return what its moves decide at once, or keep those that are open, with their order."""
     forward = left // 2 if white_to_move else (left + 1) // 2
     proof.plies[ply, _HEIGHT], proof.plies[ply, _CHOSEN] = 0, _NONE
-    if forward <= _LOOK_AHEAD and not _may_enclose(proof.lines[ply, _BLACK], forward, proof.masks):
+    if forward <= MOST_AHEAD and not may_enclose(proof.lines[ply, _BLACK], forward, proof.masks):
         return LOST
     if not _list_moves(proof, ply, white_to_move):
         return LOST

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.apps.book.enclosing import is_taken, pass_alive_stones
 from engine.apps.book.exact import Exact
 from engine.apps.book.rows import State
-from engine.apps.book.stone_sets import NO_KO, masks_of
-from engine.apps.book.takeover import is_taken, pass_alive_stones
+from engine.apps.book.stone_sets import NO_KO, masks_of, size_of
 from engine.apps.book.whole_board import WholeBoard, write_whole_board
 from engine.board.area import new_scratch, pass_alive
 from engine.board.layout import new_board
@@ -119,6 +119,11 @@ def test_chains_are_pass_alive_as_on_the_board(width: int, height: int) -> None:
             assert pass_alive_stones(mine, others, masks) == expected
             found += expected != 0
     assert found > 20
+
+
+def test_the_size_of_a_set_is_its_number_of_points() -> None:
+    sets = [int(each) for each in np.random.default_rng(1).integers(0, 1 << 25, 500)]
+    assert [size_of(each) for each in [0, *sets]] == [each.bit_count() for each in [0, *sets]]
 
 
 @pytest.mark.parametrize(
