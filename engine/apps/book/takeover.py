@@ -4,11 +4,13 @@ The goal is a position from which nothing of White can live: wherever Black's pa
 room for less than two eyes (`is_taken`); it is lost where a chain of White is pass-alive. The search goes through all
 answers of White, one move deeper in each round, as E. van der Werf et al. did in "Solving Go on Small Boards" (2003).
 
-A proof holds under every rule against repetition, and without suicide: Black never passes and never repeats stones that
-stood on the way from the root, and a move of White that would repeat them counts as lost for Black. What the table says
-is proved follows from positions that were proved before, and each has a height: the moves to the end at most. Black's
-moves lead to smaller heights, so whoever follows them meets no position twice. What is not proved may yet be true: a
-way that was lost by repetition is stored as lost to its depth, wherever else it leads.
+Suicide is forbidden, Black never passes and never repeats stones that stood on the way from the root, and a move of
+White that would repeat them counts as lost for Black. What the table says is proved follows from positions that were
+proved before, and each has a height: the moves to the end at most. Black's moves lead to smaller heights, so whoever
+follows them meets no position twice with the same side to move, whatever the rules say about repetition. Positional
+superko forbids Black to restore stones with the other side to move, too; that no line does so is tested where all lines
+can be gone through. What is not proved may yet be true: a way that was lost by repetition is stored as lost to its
+depth, wherever else it leads.
 """
 
 from math import isqrt

@@ -7,6 +7,7 @@ refuted. The book has Black's move in each position, and all answers of White, f
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from engine.apps.book import takeover
 from engine.apps.book.rows import EMPTY_BOARD, Rows, State
 from engine.apps.book.stone_sets import ILLEGAL, MOST_POINTS, NO_KO, after_move, masks_of, split
 from engine.apps.book.takeover import (
@@ -16,7 +17,6 @@ from engine.apps.book.takeover import (
     VISITS,
     begin,
     forget_lost,
-    height_of,
     new_proof,
     prove_takeover,
 )
@@ -36,8 +36,8 @@ class WholeBoard:
     """A board that Black, who begins in the center, may take whole.
 
     size: (width, height), from 2x2 to 25 points. rules: that count area and forbid suicide, without a tax and a button.
-    entries: of the table; each takes 9 bytes. By default as many as the size asks for, from 22 points on 2.4 GB
-    in all. Raises GoError for others.
+    root: the position after Black's first move. entries: of the table; each takes 9 bytes. By default as many as the
+    size asks for, from 22 points on 2.4 GB in all. Raises GoError for others.
     """
 
     def __init__(self, width: int, height: int, rules: Rules, entries: int | None = None) -> None:
@@ -52,7 +52,7 @@ class WholeBoard:
         self._points = points(width, height)
         self._masks = masks_of(width, height, suicide=False)
         self._proof = new_proof(width, height, entries or 1 << min(28, len(self._points) + 6))
-        self._root = State(0, 1 << (height // 2 * width + width // 2), NO_KO, 0, WHITE)
+        self.root = State(0, 1 << (height // 2 * width + width // 2), NO_KO, 0, WHITE)
 
     @property
     def visits(self) -> int:
@@ -61,7 +61,7 @@ class WholeBoard:
 
     def prove(self, on_step: OnStep = lambda depth, visits: True, most_depth: int = MOST_DEPTH) -> int | None:
         """Return the number of moves after the first in which Black takes the board at most, None without a proof."""
-        return self.prove_from(self._root, on_step, most_depth)
+        return self.prove_from(self.root, on_step, most_depth)
 
     def prove_from(
         self, state: State, on_step: OnStep = lambda depth, visits: True, most_depth: int = MOST_DEPTH
@@ -71,7 +71,7 @@ class WholeBoard:
 
     def _searched(self, state: State, most_depth: int, bounded: bool, on_step: OnStep) -> int | None:
         is_white = state.color == WHITE
-        if self._height(state) == 0:
+        if self.height_of(state) == 0:
             return 0
         for depth in range(1, most_depth + 1):
             begin(self._proof, *_colors(state), state.ko, is_white)
@@ -81,11 +81,12 @@ class WholeBoard:
                 if not on_step(depth, self.visits):
                     return None
             if known == PROVED:
-                return self._height(state)
+                return self.height_of(state)
         return None
 
-    def _height(self, state: State) -> int:
-        return int(height_of(self._proof, *_colors(state), state.ko, state.color == WHITE))
+    def height_of(self, state: State) -> int:
+        """Return how many moves the proof of a position takes at most, UNKNOWN without one."""
+        return int(takeover.height_of(self._proof, *_colors(state), state.ko, state.color == WHITE))
 
     def moves(self, state: State) -> Iterator[tuple[int, State]]:
         """Yield the moves of a position and what they lead to; Black does not pass."""
@@ -103,32 +104,32 @@ class WholeBoard:
         """Return the book's positions within a number of moves of the empty board, once the board is proved."""
         rows, count = Rows(self.size, self.rules), len(self._points)
         rows.add(EMPTY_BOARD, count)
-        rows.add_move(EMPTY_BOARD, next(v for v, after in self.moves(EMPTY_BOARD) if after == self._root), self._root)
-        rows.add(self._root, count)
-        waiting = [(self._root, self._height(self._root))]
+        rows.add_move(EMPTY_BOARD, next(v for v, after in self.moves(EMPTY_BOARD) if after == self.root), self.root)
+        rows.add(self.root, count)
+        waiting = [(self.root, self.height_of(self.root))]
         for _ in range(1, plies):
             following = []
             for state, height in waiting:
-                for vertex, after, left in self._answers(state, height):
+                for vertex, after, left in self.answers(state, height):
                     rows.add_move(state, vertex, after)
                     if rows.add(after, count) and left > 0:
                         following.append((after, left))
             waiting = following
         return rows
 
-    def _answers(self, state: State, height: int) -> list[tuple[int, State, int]]:
+    def answers(self, state: State, height: int) -> list[tuple[int, State, int]]:
         """Return Black's move in a position with a proof of this height, or all of White's, with the heights left."""
         moves = list(self.moves(state))
         if state.color == WHITE:
             for _, after in moves:
-                if self._height(after) >= height:
+                if self.height_of(after) >= height:
                     self._prove_again(after, height - 1)
-            return [(vertex, after, min(self._height(after), height - 1)) for vertex, after in moves]
-        best = min(moves, key=lambda move: self._height(move[1]))
-        if self._height(best[1]) >= height:
+            return [(vertex, after, min(self.height_of(after), height - 1)) for vertex, after in moves]
+        best = min(moves, key=lambda move: self.height_of(move[1]))
+        if self.height_of(best[1]) >= height:
             self._prove_again(state, height)
-            best = min(moves, key=lambda move: self._height(move[1]))
-        return [(*best, self._height(best[1]))]
+            best = min(moves, key=lambda move: self.height_of(move[1]))
+        return [(*best, self.height_of(best[1]))]
 
     def _prove_again(self, state: State, height: int) -> None:
         """Prove a position with this height or less, where the table has lost that."""

@@ -36,7 +36,7 @@ def test_black_takes_six_by_three() -> None:
     assert WholeBoard(6, 3, CHINESE_KGS, 1 << 24).prove() is not None
 
 
-@pytest.mark.parametrize(("width", "height"), [(2, 2), (3, 2), (4, 2)])
+@pytest.mark.parametrize(("width", "height"), [(2, 2), (3, 2), (4, 2), pytest.param(3, 3, marks=pytest.mark.slow)])
 def test_what_is_proved_is_true_in_every_position(width: int, height: int) -> None:
     exact, board = Exact(width, height, CHINESE_KGS), WholeBoard(width, height, CHINESE_KGS, ENTRIES)
     found = {True: [], False: []}  # type: dict[bool, list[bool]]
@@ -88,6 +88,30 @@ def test_the_book_has_a_move_against_every_answer_until_nothing_of_white_can_liv
     rules = CHINESE_KGS.with_field("whiteHandicapBonus", "0")
     follow(Game(width, height, rules=rules, komi=0.0))
     assert all(is_taken(*_sets(game), masks_of(width, height, False)) for game in ends)
+
+
+@pytest.mark.parametrize(("width", "height"), [(4, 2), (5, 2), pytest.param(5, 3, marks=pytest.mark.slow)])
+def test_no_line_of_a_proof_has_black_restore_stones(width: int, height: int) -> None:
+    board = WholeBoard(width, height, CHINESE_KGS)
+    assert board.prove() is not None
+    after = dict[State, list[State]]()
+    waiting = [(board.root, board.height_of(board.root))]
+    while waiting:
+        state, left = waiting.pop()
+        if state not in after:
+            answers = board.answers(state, left) if left else []
+            assert all(lower < left for _, _, lower in answers)
+            after[state] = [answer for _, answer, _ in answers]
+            waiting += ((answer, lower) for _, answer, lower in answers)
+    for state in after:
+        # With White to move, the same stones are those of `state` in the other order.
+        restored = State(state.others, state.mine, NO_KO, 0, WHITE)
+        if state.color == BLACK and restored in after:
+            reached, edge = set[State](), [state]
+            while edge:
+                reached.add(here := edge.pop())
+                edge += (each for each in after[here] if each not in reached)
+            assert restored not in reached
 
 
 def test_a_book_of_a_few_moves_ends_there(tmp_path: Path) -> None:
