@@ -1,5 +1,6 @@
 """The rows of a book of exact scores: its positions as sets of stones, and the moves between them."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ class State(NamedTuple):
     color: int
 
 
+_REMEMBERED = 1 << 17
 EMPTY_BOARD = State(0, 0, NO_KO, 0, BLACK)
 
 
@@ -38,6 +40,8 @@ class Rows:
         self._size, self._rules, self._points = size, rules, points(*size)
         self._leads = dict[int, float]()
         self._moves = dict[int, dict[int, int]]()
+        # A position is asked for when it is added, when its moves are, and when it follows others.
+        self._place = lru_cache(_REMEMBERED)(self._find_place)
 
     def __len__(self) -> int:
         return len(self._leads)
@@ -85,7 +89,7 @@ class Rows:
             child=np.array([child for _, child in moves], np.int32),
         )
 
-    def _place(self, state: State) -> Place:
+    def _find_place(self, state: State) -> Place:
         mine, others, ko, passes, color = state
         game = Game(*self._size, rules=self._rules, komi=0.0)
         own, other = ([v for row, v in enumerate(self._points) if stones >> row & 1] for stones in (mine, others))
