@@ -100,11 +100,13 @@ def solve(out: Path, size: tuple[int, int], rules: str, plies: int) -> None:
     from engine.support.files import require_writable
 
     require_writable(out)
-    solver = _solve_by_rounds if size[0] * size[1] <= MOST_POINTS else _prove_whole_board
-    sys.exit(solver(out, size, parse_rules(rules), plies))
+    if size[0] * size[1] <= MOST_POINTS:
+        _solve_by_rounds(out, size, parse_rules(rules))
+    else:
+        sys.exit(_prove_whole_board(out, size, parse_rules(rules), plies))
 
 
-def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules", _: int) -> int:
+def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules") -> None:
     from engine.apps.book.exact import Exact, write_exact
     from engine.apps.book.rows import EMPTY_BOARD
     from engine.support.progress import ProgressBar
@@ -118,7 +120,6 @@ def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules", _: int) -
     else:
         click.echo(f"{name}: repetition decides; Black {low:+d} to {high:+d} without komi")
     write_exact(out, exact, rules)
-    return 0
 
 
 def _prove_whole_board(out: Path, size: tuple[int, int], rules: "Rules", plies: int) -> int:

@@ -60,7 +60,7 @@ def is_taken(black: int, white: int, masks: NDArray[np.int64]) -> bool:
 
 @kernel
 def may_enclose(black: int, moves: int, masks: NDArray[np.int64]) -> bool:
-    """False if Black, with so many moves in a row, cannot leave White no room; moves: at most MOST_AHEAD."""
+    """False if White has room whatever Black plays. moves: in a row, at most MOST_AHEAD."""
     if _leaves_no_room(black, masks):
         return True
     if moves == 0:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.apps.book.rows import EMPTY_BOARD, Rows, State
+from engine.apps.book.rows import EMPTY_BOARD, Rows, State, stones_played
 from engine.apps.book.small_board import (
     MOST_POINTS,
     Bounds,
@@ -28,7 +28,7 @@ from engine.apps.book.small_board import (
     improve,
     improve_kos,
 )
-from engine.apps.book.stone_sets import ILLEGAL, NO_KO, after_move, masks_of, split
+from engine.apps.book.stone_sets import NO_KO, masks_of, split
 from engine.board.area import new_scratch
 from engine.board.layout import HEADER, KO_POINT, new_board
 from engine.book.file import About, Entries, write
@@ -155,14 +155,8 @@ class Exact:
 
     def moves(self, state: State) -> Iterator[tuple[int, State | None]]:
         """Yield the moves of a state and what they lead to: None where a second pass ends the game."""
-        mine, others, ko, passes, color = state
-        yield PASS, None if passes else State(others, mine, NO_KO, 1, opponent(color))
-        for row, vertex in enumerate(self._points):
-            if not (mine | others) >> row & 1 and row != ko:
-                after = after_move(mine, others, row, self._board.masks)
-                if after != ILLEGAL:
-                    own, other, next_ko = split(after)
-                    yield vertex, State(other, own, next_ko, 0, opponent(color))
+        yield PASS, None if state.passes else State(state.others, state.mine, NO_KO, 1, opponent(state.color))
+        yield from stones_played(state, self._points, self._board.masks)
 
     def _ordered(self, state: State) -> list[_Move]:
         """Return the moves of a state whose scores are certain, best first."""

@@ -1,11 +1,13 @@
 """The rows of a book of exact scores: its positions as sets of stones, and the moves between them."""
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.apps.book.stone_sets import NO_KO
+from engine.apps.book.stone_sets import ILLEGAL, NO_KO, after_move, split
 from engine.book.file import Entries
 from engine.book.positions import Place, place_of
 from engine.color import BLACK, opponent
@@ -26,8 +28,20 @@ class State(NamedTuple):
     color: int
 
 
-_REMEMBERED = 1 << 17
 EMPTY_BOARD = State(0, 0, NO_KO, 0, BLACK)
+_REMEMBERED = 1 << 17
+"""Places of positions that are kept."""
+
+
+def stones_played(state: State, vertices: Sequence[int], masks: NDArray[np.int64]) -> Iterator[tuple[int, State]]:
+    """Yield the moves of a position, passes left out, and what they lead to. vertices: the points in policy order."""
+    mine, others, ko, _, color = state
+    for row, vertex in enumerate(vertices):
+        if not (mine | others) >> row & 1 and row != ko:
+            after = int(after_move(mine, others, row, masks))
+            if after != ILLEGAL:
+                own, other, next_ko = split(after)
+                yield vertex, State(other, own, next_ko, 0, opponent(color))
 
 
 class Rows:

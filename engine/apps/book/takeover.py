@@ -70,7 +70,7 @@ class Proof(NamedTuple):
 
 
 def new_proof(width: int, height: int, entries: int) -> Proof:
-    """Return the memory of the proofs on a board, with an empty table of nearly so many entries."""
+    """Return the memory of the proofs on a board. entries: of its table, at most."""
     turns = applicable(width, height)
     grids = [map_planes(np.arange(width * height).reshape(height, width), turn).ravel() for turn in turns]
     places = np.full((len(turns), PASS_POINT), NO_KO)
@@ -375,9 +375,12 @@ def height_of(proof: Proof, black: int, white: int, ko: int, white_to_move: bool
     return int(proof.words[slot] & _LENGTH_BITS)
 
 
+@kernel
 def forget_lost(proof: Proof) -> None:
     """Empty the entries of lost positions: some are lost only by a repetition on the way that led to them."""
-    proof.words[proof.words & _PROVED_BIT == 0] = 0
+    for slot in range(proof.words.shape[0]):
+        if proof.words[slot] & _PROVED_BIT == 0:
+            proof.words[slot] = 0
 
 
 @kernel

@@ -1,15 +1,15 @@
 """Boards that Black takes whole: the proof, and a book of its first moves.
 
 Black begins in the center. The search (`takeover`) goes one move deeper in each round, until every answer of White is
-refuted. The book has Black's move in each position, and all answers of White, for as many moves as were asked for.
+refuted. The book has Black's move in each position, and all answers of White, up to a number of moves.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from engine.apps.book import takeover
-from engine.apps.book.rows import EMPTY_BOARD, Rows, State
-from engine.apps.book.stone_sets import ILLEGAL, MOST_POINTS, NO_KO, after_move, masks_of, split
+from engine.apps.book.rows import EMPTY_BOARD, Rows, State, stones_played
+from engine.apps.book.stone_sets import MOST_POINTS, NO_KO, masks_of
 from engine.apps.book.takeover import (
     MOST_DEPTH,
     OPEN,
@@ -36,8 +36,8 @@ class WholeBoard:
     """A board that Black, who begins in the center, may take whole.
 
     size: (width, height), from 2x2 to 25 points. rules: that count area and forbid suicide, without a tax and a button.
-    root: the position after Black's first move. entries: of the table; each takes 9 bytes. By default as many as the
-    size asks for, from 22 points on 2.4 GB in all. Raises GoError for others.
+    root: the position after Black's first move. entries: of the table, 9 bytes each; by default 2 ** (points + 6), at
+    most 2 ** 28, which are 2.4 GB. Raises GoError for others.
     """
 
     def __init__(self, width: int, height: int, rules: Rules, entries: int | None = None) -> None:
@@ -59,17 +59,17 @@ class WholeBoard:
         """The positions that the search has visited, in all rounds."""
         return int(self._proof.control[VISITS])
 
-    def prove(self, on_step: OnStep = lambda depth, visits: True, most_depth: int = MOST_DEPTH) -> int | None:
+    def prove(self, on_step: OnStep = lambda depth, visits: True) -> int | None:
         """Return the number of moves after the first in which Black takes the board at most, None without a proof."""
-        return self.prove_from(self.root, on_step, most_depth)
+        return self._searched(self.root, MOST_DEPTH, on_step=on_step)
 
-    def prove_from(
-        self, state: State, on_step: OnStep = lambda depth, visits: True, most_depth: int = MOST_DEPTH
+    def prove_from(self, state: State, most_depth: int = MOST_DEPTH) -> int | None:
+        """Do the same for any position and side to move, within `most_depth` moves."""
+        return self._searched(state, most_depth)
+
+    def _searched(
+        self, state: State, most_depth: int, *, bounded: bool = False, on_step: OnStep = lambda depth, visits: True
     ) -> int | None:
-        """Do the same for any position: from whatever side is to move, within `most_depth` moves."""
-        return self._searched(state, most_depth, False, on_step)
-
-    def _searched(self, state: State, most_depth: int, bounded: bool, on_step: OnStep) -> int | None:
         is_white = state.color == WHITE
         if self.height_of(state) == 0:
             return 0
@@ -90,15 +90,9 @@ class WholeBoard:
 
     def moves(self, state: State) -> Iterator[tuple[int, State]]:
         """Yield the moves of a position and what they lead to; Black does not pass."""
-        mine, others, ko, _, color = state
-        if color == WHITE:
-            yield PASS, State(others, mine, NO_KO, 1, BLACK)
-        for row, vertex in enumerate(self._points):
-            if not (mine | others) >> row & 1 and row != ko:
-                after = int(after_move(mine, others, row, self._masks))
-                if after != ILLEGAL:
-                    own, other, next_ko = split(after)
-                    yield vertex, State(other, own, next_ko, 0, WHITE if color == BLACK else BLACK)
+        if state.color == WHITE:
+            yield PASS, State(state.others, state.mine, NO_KO, 1, BLACK)
+        yield from stones_played(state, self._points, self._masks)
 
     def rows(self, plies: int) -> Rows:
         """Return the book's positions within a number of moves of the empty board, once the board is proved."""
@@ -134,7 +128,7 @@ class WholeBoard:
     def _prove_again(self, state: State, height: int) -> None:
         """Prove a position with this height or less, where the table has lost that."""
         forget_lost(self._proof)
-        found = self._searched(state, height, True, lambda depth, visits: True)
+        found = self._searched(state, height, bounded=True)
         assert found is not None and found <= height  # it was proved with that height before
 
 
