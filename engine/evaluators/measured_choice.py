@@ -9,7 +9,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -134,42 +134,35 @@ def measure(
     spec: NetSpec,
     width: int,
     height: int,
-    pairs: Sequence[Pair],
-    make: Callable[[Pair], Backend],
+    backends: Mapping[Pair, Backend],
     cpu_seconds: Callable[[], float] = time.process_time,
 ) -> Measurement | None:
-    """Measure the pairs, of which the first is the rule's choice, in turns, for a second in all.
+    """Measure backends by their pairs, of which the first is the rule's choice, in turns, for a second in all.
 
-    make: creates the backend of a pair. Returns None on a machine that other programs kept busy, by `cpu_seconds`, the
-    CPU time of this process.
+    Returns None on a machine that other programs kept busy, by `cpu_seconds`, the CPU time of this process.
     """
     single = gflop(spec, width, height) > _SINGLE_GFLOP
-    backends: dict[Pair, Backend] = {}
-    try:
-        for pair in pairs:
-            backends[pair] = backend = make(pair)
-            # A call of each slot: what is timed is neither compiled nor touched for the first time.
-            positions_per_second(backend, width, height, 0.0, 1 if single else backend.preferred_batch)
-        _settle(cpu_seconds)
-        speeds = dict.fromkeys(pairs, 0.0)
-        hopeful, seconds = list(pairs), _SECONDS / 2 / len(pairs)
-        for _ in range(_ROUNDS):
-            for pair in hopeful:
-                backend = backends[pair]
-                batch = 1 if single else backend.preferred_batch
-                used, start = cpu_seconds(), time.perf_counter()
-                speed = positions_per_second(backend, width, height, seconds, batch)
-                cores = min(backend.parallel, usable_cores())
-                if cpu_seconds() - used >= _LEAST_SHARE * cores * (time.perf_counter() - start):
-                    speeds[pair] = max(speeds[pair], speed)
-            fastest = max(speeds.values())
-            hopeful = [
-                pair for pair in pairs if pair == pairs[0] or speeds[pair] == 0.0 or speeds[pair] >= _CHANCE * fastest
-            ]
-            seconds = _SECONDS / 2 / (_ROUNDS - 1) / len(hopeful)
-    finally:
-        for backend in backends.values():
-            backend.close()
+    pairs = list(backends)
+    for backend in backends.values():
+        # A call of each slot: what is timed is neither compiled nor touched for the first time.
+        positions_per_second(backend, width, height, 0.0, 1 if single else backend.preferred_batch)
+    _settle(cpu_seconds)
+    speeds = dict.fromkeys(pairs, 0.0)
+    hopeful, seconds = pairs, _SECONDS / 2 / len(pairs)
+    for _ in range(_ROUNDS):
+        for pair in hopeful:
+            backend = backends[pair]
+            batch = 1 if single else backend.preferred_batch
+            used, start = cpu_seconds(), time.perf_counter()
+            speed = positions_per_second(backend, width, height, seconds, batch)
+            cores = min(backend.parallel, usable_cores())
+            if cpu_seconds() - used >= _LEAST_SHARE * cores * (time.perf_counter() - start):
+                speeds[pair] = max(speeds[pair], speed)
+        fastest = max(speeds.values())
+        hopeful = [
+            pair for pair in pairs if pair == pairs[0] or speeds[pair] == 0.0 or speeds[pair] >= _CHANCE * fastest
+        ]
+        seconds = _SECONDS / 2 / (_ROUNDS - 1) / len(hopeful)
     return Measurement(f"{width}x{height}", speeds) if all(speeds.values()) else None
 
 

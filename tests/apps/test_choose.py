@@ -28,10 +28,14 @@ def rounded(monkeypatch: pytest.MonkeyPatch) -> dict[str, NetSpec]:
     computed = {"int8": SPEC}
     pairs = [("numba", "fp32"), ("numba", "int8")]
 
+    made: set[tuple[str, str]] = set()
+
     def create(spec: NetSpec, pair: tuple[str, str], threads: int) -> Backend:
+        assert pair not in made, "to build a network takes long"
+        made.add(pair)
         return NumbaBackend(computed.get(pair[1], spec), "fp32", threads=1)
 
-    def measured(spec: NetSpec, width: int, height: int, given: list[tuple[str, str]], make: object) -> Measurement:
+    def measured(spec: NetSpec, width: int, height: int, given: dict[tuple[str, str], Backend]) -> Measurement:
         return Measurement("9x9", {pair: 400.0 if pair[1] == "int8" else 100.0 for pair in given})
 
     monkeypatch.setattr(choose, "load", lambda path: SPEC)

@@ -1,7 +1,6 @@
 """`keima bench --choose`: measures which backend and precision computes a network fastest here, for `auto`."""
 
 import os
-from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from engine.apps.bench.effort import Size, name_of
 from engine.evaluators.backends import backend_of, cpu_candidates
 from engine.evaluators.finding import find_network
 from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember
+from engine.evaluators.network import Backend
 from engine.evaluators.rounding_loss import MOST_LOST, loss_of
 from engine.nets.spec import NetSpec
 from engine.support.json_text import json_text
@@ -29,24 +29,24 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
     if not pairs or not is_measurable(spec, *size):
         print(f"{spec.name} is not measured on {name_of(size)}: an evaluation takes too long, or nothing computes it")
         return 0
-    if _BYTES in pairs and not _loses_little(spec, size, pairs[0], threads):
-        pairs.remove(_BYTES)
-    found = measure(spec, *size, pairs, lambda pair: backend_of(spec, pair, threads))
+    with ExitStack() as stack:
+        backends = {pair: stack.enter_context(closing(backend_of(spec, pair, threads))) for pair in pairs}
+        if _BYTES in pairs and not _loses_little(spec, size, backends[pairs[0]], backends[_BYTES]):
+            del backends[_BYTES]
+        found = measure(spec, *size, backends)
     if found is None:
         print("other programs kept the machine busy: nothing is kept")
         return 1
     remember(spec, threads, found)
-    _print(found, pairs, as_json=as_json)
+    _print(found, as_json=as_json)
     return 0
 
 
-def _loses_little(spec: NetSpec, size: Size, rule: tuple[str, str], threads: int) -> bool:
+def _loses_little(spec: NetSpec, size: Size, rule: Backend, rounded: Backend) -> bool:
     """Return whether the kernels lose little in int8: on a board and on 9x9, where winrates change more."""
     smallest, largest = spec.board_sizes
     boards = {size, (9, 9)} if smallest <= 9 <= largest else {size}
-    with ExitStack() as stack:
-        backends = [stack.enter_context(closing(backend_of(spec, each, threads))) for each in (rule, _BYTES)]
-        losses = {board: loss_of(spec, *board, backends) for board in boards}
+    losses = {board: loss_of(spec, *board, (rule, rounded)) for board in boards}
     for (width, height), loss in losses.items():
         if not loss.is_small:
             print(
@@ -56,8 +56,8 @@ def _loses_little(spec: NetSpec, size: Size, rule: tuple[str, str], threads: int
     return all(loss.is_small for loss in losses.values())
 
 
-def _print(found: Measurement, pairs: Sequence[tuple[str, str]], *, as_json: bool) -> None:
-    speeds: dict[str, Any] = {" ".join(pair): round(found.speeds[pair], 1) for pair in pairs}
+def _print(found: Measurement, *, as_json: bool) -> None:
+    speeds: dict[str, Any] = {" ".join(pair): round(speed, 1) for pair, speed in found.speeds.items()}
     best = " ".join(found.best)
     if as_json:
         print(json_text({"board": found.board, "evaluations_per_s": speeds, "chosen": best}, indent=1))
