@@ -20,7 +20,7 @@ from engine.apps.analysis_server.turns import TurnQueue
 from engine.color import for_color
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
-from engine.evaluators.joined import JoinedEvaluator
+from engine.evaluators.joined import JoinedEvaluator, joined
 from engine.players.judge import dead_chains
 from engine.players.passing import dead_matter
 from engine.search.analysis import snapshot
@@ -72,10 +72,9 @@ class AnalysisPool:
     ) -> None:
         self.threads, self.inner = threads, evaluator
         self._calls = self._rows = 0
-        # An evaluator that kernels call gains nothing from larger batches: each thread computes its own leaves. With
-        # any other, a dozen positions at a time make 1.3 to 1.5 times the positions/s (19x19, 8 visits,
-        # docs/performance.md).
-        self.evaluator = evaluator if evaluator.attributes.threads else JoinedEvaluator(evaluator)
+        # With one that kernels cannot call, a dozen positions at a time make 1.3 to 1.5 times the positions/s (19x19,
+        # 8 visits, docs/performance.md).
+        self.evaluator = joined(evaluator)
         self._human = human
         self._memory_mib, self._taken_mib = memory_mib, 0
         self._queue = TurnQueue()

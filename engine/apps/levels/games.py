@@ -1,6 +1,6 @@
 """Games between players of ranks and programs, many at a time in one process, limited by visits alone.
 
-The players of one process share the evaluator; calls of games that are played at the same time are evaluated together.
+The players of one process share the evaluator.
 """
 
 import threading
@@ -9,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from engine.apps.analysis_server.pool import default_threads
 from engine.color import BLACK, WHITE, color_name, opponent
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.evaluation.evaluator import Evaluator
-from engine.evaluators.joined import JoinedEvaluator
+from engine.evaluators.joined import joined
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players import Limits, SearchPlayer, at_rank
@@ -124,7 +125,7 @@ class Result:
 class Players:
     """Creates the players of games by their names: a rank, or one of an opponent. Thread-safe.
 
-    commands: the command line of each opponent, by its name.
+    commands: the command line of each opponent, by its name. games_at_once: how many keep the evaluator busy.
     """
 
     def __init__(
@@ -136,8 +137,7 @@ class Players:
         commands: Mapping[str, str],
     ) -> None:
         self.size, self._network, self._commands = size, network, commands
-        # Through Python, so that calls of games that are played at the same time are joined.
-        self._evaluator = JoinedEvaluator(evaluator)
+        self._evaluator, self.games_at_once = joined(evaluator), default_threads(evaluator)
         # Each search has few visits.
         self._params = replace(params, max_memory_mib=_MEMORY_MIB)
         self._running = RunningSearches()

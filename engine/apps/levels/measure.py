@@ -14,7 +14,6 @@ from engine.support.run_folder import RunFolder
 
 ANCHOR = GNUGO.players()[-1]
 """The player at 0 Elo, whom 8k is meant to equal."""
-_GAMES_AT_ONCE = 24
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def measure(
         for first, second in asked.pairings()
         if (first, second, number) not in known
     ]
-    with ThreadPoolExecutor(_GAMES_AT_ONCE, thread_name_prefix="games") as threads:
+    with ThreadPoolExecutor(players.games_at_once, thread_name_prefix="games") as threads:
         games = [threads.submit(play_game, players, *each, is_stopped) for each in missing]
         try:
             for game in as_completed(games):
