@@ -30,7 +30,6 @@ def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str],
     from engine.support.plots import new_figure
     from engine.support.progress import ProgressBar
     from engine.support.stopping import INTERRUPTED, stopping
-    from engine.train.fine_tuning.games import divided_games
     from engine.train.fine_tuning.learn import LearnOptions, learn
     from engine.train.fine_tuning.report import report_picture, report_text, verdict
     from weights.shipped import DEFAULT_NETWORK
@@ -42,9 +41,7 @@ def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str],
         out, options["net"] or os.fspath(DEFAULT_NETWORK), options["freeze"], options["hours"], options["threads"]
     )
     with claimed(out), stopping() as stop, ProgressBar(stderr) as bar:
-        bar.update("reading games")
-        divided = divided_games(games)
-        learned = learn(divided, asked, bar, stop)
+        learned = learn(games, asked, bar, stop)
         if learned is None:
             stderr.write("keima learn: stopped; the same command goes on\n")
             return INTERRUPTED

@@ -9,7 +9,7 @@ from engine.errors import BadSgf, GoError
 from engine.records.sgf import load_sgf
 from engine.records.sgf_source import iterate_records
 from engine.train.data.held_out import game_hash, is_held_out, move_text
-from engine.train.data.records import Source
+from engine.train.data.records import Source, profile_of
 
 TEST_EVERY = 10
 """One game of this many is for testing: which ones, their moves decide."""
@@ -20,13 +20,15 @@ LEAST_TRAINING, LEAST_TESTING = 20, 3
 class DividedGames:
     """Games by their use; records with the same moves count once. unreadable: messages, of one line each.
 
-    repeated: records left out because another has the same moves, or because they have none.
+    repeated: records left out because another has the same moves, or because they have none. unranked: those left out
+    because they do not have the players' ranks.
     """
 
     training: list[Source] = field(default_factory=list)
     testing: list[Source] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     repeated: int = 0
+    unranked: int = 0
 
     @property
     def fingerprint(self) -> str:
@@ -35,12 +37,15 @@ class DividedGames:
         return hashlib.sha256(b"".join(key.to_bytes(8, "big") for key in keys)).hexdigest()
 
 
-def divided_games(sources: Sequence[Path]) -> DividedGames:
-    """Read the records of files, folders and archives. Raises GoError if there are too few games to learn from."""
+def divided_games(sources: Sequence[Path], *, ranked: bool = False) -> DividedGames:
+    """Read the records of files, folders and archives; `ranked` takes only those with the players' ranks.
+
+    Raises GoError if there are too few games to learn from.
+    """
     found, known = DividedGames(), set()
     for name, data in iterate_records(sources, broken=lambda error: found.unreadable.append(str(error))):
         try:
-            load_sgf(data, name=name)
+            record = load_sgf(data, name=name)
         except BadSgf as error:
             found.unreadable.append(str(error))
             continue
@@ -49,12 +54,17 @@ def divided_games(sources: Sequence[Path]) -> DividedGames:
             found.repeated += 1
             continue
         known.add(key)
+        if ranked and profile_of(record) is None:
+            found.unranked += 1
+            continue
         # Games that are held out of all training are divisible by 50, and therefore always among these.
         is_test = is_held_out(data) or key % TEST_EVERY == 0
         (found.testing if is_test else found.training).append((name, data))
     if len(found.training) < LEAST_TRAINING or len(found.testing) < LEAST_TESTING:
+        without = f", {found.unranked} without the players' ranks (BR, WR)" if found.unranked else ""
         raise GoError(
             f"{' '.join(map(str, sources))}: {len(found.training)} games to learn from and {len(found.testing)} "
-            f"to test on; at least {LEAST_TRAINING} and {LEAST_TESTING} are needed (one of {TEST_EVERY} is for testing)"
+            f"to test on{without}; at least {LEAST_TRAINING} and {LEAST_TESTING} are needed (one of {TEST_EVERY} is "
+            "for testing)"
         )
     return found

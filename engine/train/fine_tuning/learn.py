@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
-from engine.evaluators.factory import Computing, open_network
+from engine.evaluators.factory import Computing, open_unprofiled
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
 from engine.support.cores import usable_cores
@@ -28,7 +28,7 @@ from engine.train.data.batches import WindowSource
 from engine.train.data.record_shards import Shards
 from engine.train.data.records import RecordOptions, Source, Tally, read_samples
 from engine.train.data.replay import Window
-from engine.train.fine_tuning.games import DividedGames
+from engine.train.fine_tuning.games import DividedGames, divided_games
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import TrainConfig
 from weights.registry import load
@@ -61,7 +61,10 @@ class LearnOptions:
 
 @dataclass(frozen=True)
 class Learned:
-    """The result: the network's accuracy on the test games before and after, and how it was trained."""
+    """The result: the network's accuracy on the test games before and after, and how it was trained.
+
+    imitates: whether it imitates the people whom a profile names.
+    """
 
     before: Accuracy
     after: Accuracy
@@ -71,14 +74,20 @@ class Learned:
     steps: int
     network: Path
     finished: bool
+    imitates: bool
 
 
-def learn(games: DividedGames, options: LearnOptions, bar: ProgressBar, stop: threading.Event) -> Learned | None:
+def learn(
+    sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, stop: threading.Event
+) -> Learned | None:
     """Fine-tune the network and return what it learned; None if it was stopped before there was anything to test.
 
-    bar: shows the step and the time left. Raises GoError or WeightsError, one line.
+    sources: files, folders and archives of records; a network that imitates people learns from those with the players'
+    ranks. bar: shows the step and the time left. Raises GoError or WeightsError, one line.
     """
     spec = load(find_network(options.net))
+    bar.update("reading games")
+    games = divided_games(sources, ranked=spec.metadata > 0)
     freeze = options.freeze or ("none" if len(games.training) >= WHOLE_FROM_GAMES else "trunk")
     options.out.mkdir(parents=True, exist_ok=True)
     keep_settings(
@@ -103,7 +112,7 @@ def learn(games: DividedGames, options: LearnOptions, bar: ProgressBar, stop: th
     network = options.out / NET_FILE
     write_sized(network, result.net.name, read_sized(run / NET_FILE, result.net.name))
     after = _accuracy(options.out / AFTER_FILE, str(network), games.testing, options, bar, result.step)
-    return Learned(before, after, games, positions, freeze, result.step, network, result.finished)
+    return Learned(before, after, games, positions, freeze, result.step, network, result.finished, spec.metadata > 0)
 
 
 def _config(positions: int, freeze: str, options: LearnOptions) -> TrainConfig:
@@ -133,7 +142,7 @@ def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], bar: Pro
     shutil.rmtree(folder, ignore_errors=True)
     tally = Tally()
     shards = Shards(folder, _SHARD, {"made by": "keima learn"})
-    options = RecordOptions(spec.encoder, held_out=None)
+    options = RecordOptions(spec.encoder, held_out=None, players=spec.metadata > 0)
     processes = usable_cores() if len(games) > 200 else 0
     for samples in read_samples(iter(games), options, processes=processes, tally=tally):
         shards.add(samples)
@@ -153,7 +162,7 @@ def _accuracy(
         stored = read_object(path, GoError)
         if stored.get("step") == step:
             return _read_accuracy(stored["accuracy"])
-    network = open_network(net, Computing(threads=options.threads))
+    network = open_unprofiled(net, Computing(threads=options.threads))
     with closing(network.evaluator):
         accuracy = accuracy_of(
             Predictor(network.facts.name, network.evaluator, network.facts.board_sizes),

@@ -14,15 +14,13 @@ _QUANTILE = 1.96
 def verdict(learned: Learned) -> str:
     """Return in a sentence whether the new network is the better one for these games."""
     before, after = learned.before.total, learned.after.total
-    if after.policy_loss < before.policy_loss:
-        return (
-            f"The new network predicts these players better: {after.top_1:.1%} of the moves of {learned.after.games} "
-            f"test games, {before.top_1:.1%} before."
-        )
-    return (
-        f"The new network does not predict these players better ({after.top_1:.1%} of the moves of "
-        f"{learned.after.games} test games, {before.top_1:.1%} before): keep the one you have."
-    )
+    shares = f"{after.top_1:.1%} of the moves of {learned.after.games} test games, {before.top_1:.1%} before"
+    losses = f"policy loss {after.policy_loss:.3f}, {before.policy_loss:.3f} before"
+    if after.policy_loss >= before.policy_loss:
+        return f"The new network does not predict these players better ({shares}; {losses}): keep the one you have."
+    if after.top_1 < before.top_1:
+        return f"The new network predicts these players about as well as before ({shares}; {losses})."
+    return f"The new network predicts these players better: {shares} ({losses})."
 
 
 def report_text(learned: Learned, name: str) -> str:
@@ -46,13 +44,16 @@ def report_text(learned: Learned, name: str) -> str:
         lines.append("- The time limit ended the training before its last step.")
     if games.repeated:
         lines.append(f"- Records left out because they have the same moves as another, or none: {games.repeated:,}.")
+    if games.unranked:
+        lines.append(f"- Records left out because they do not have the players' ranks: {games.unranked:,}.")
     lines += [f"- Left out: {message}" for message in games.unreadable[:10]]
     if len(games.unreadable) > 10:
         lines.append(f"- {len(games.unreadable) - 10:,} more that cannot be read.")
+    whom = " --human-profile rank_5k" if learned.imitates else ""
     lines += [
         "",
-        f"Play with it: `keima --net {learned.network}`. Better predictions of these moves are no proof of stronger "
-        f"play: `keima train gate {learned.network} OTHER` plays a match.",
+        f"Play with it: `keima --net {learned.network}{whom}`. Better predictions of these moves are no proof of "
+        f"stronger play: `keima train gate {learned.network} OTHER` plays a match.",
         "",
         "![accuracy by move, and loss](report.png)",
         "",

@@ -4,6 +4,8 @@ import json
 import random
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,19 +19,21 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from engine.nets.spec import tensors  # noqa: E402
-from engine.train.learning.network import default_spec  # noqa: E402
+from engine.train.fine_tuning.learn import Learned  # noqa: E402
+from engine.train.fine_tuning.report import verdict  # noqa: E402
+from engine.train.learning.network import default_spec, human_spec  # noqa: E402
 from weights import native  # noqa: E402
 
 GAMES = 60
 
 
-def game(seed: int, moves: int = 10) -> str:
+def game(seed: int, moves: int = 10, about: str = "") -> str:
     """Return a game of 5x5: the players fill the board in an order that begins alike in all games."""
     points = [f"{column}{row}" for row in "abcde" for column in "abcde"]
     rest = points[4:]
     random.Random(seed).shuffle(rest)
     played = "".join(f";{'BW'[number % 2]}[{point}]" for number, point in enumerate((points[:4] + rest)[:moves]))
-    return f"(;GM[1]SZ[5]KM[24.5]RU[Chinese]RE[{'BW'[seed % 2]}+R]{played})"
+    return f"(;GM[1]SZ[5]KM[24.5]RU[Chinese]RE[{'BW'[seed % 2]}+R]{about}{played})"
 
 
 @pytest.fixture
@@ -98,6 +102,36 @@ def test_a_folder_of_games_becomes_a_network_and_a_report(folder: Path, network:
     before, after = dict(tensors(native.read(network))), dict(tensors(native.read(tmp_path / "out/net.safetensors")))
     changed = {path.split(".")[0] for path in before if (before[path] != after[path]).any()}
     assert changed <= {"policy", "value"} and changed
+
+
+def test_a_network_that_imitates_people_learns_from_games_with_ranks(folder: Path, tmp_path: Path) -> None:
+    network = tmp_path / "human.safetensors"
+    native.write(human_spec(default_spec(1, 8, 1), 1), network)
+    refused = run(folder, network, tmp_path / "none")
+    assert refused.exit_code == 1
+    assert f"0 games to learn from and 0 to test on, {GAMES} without the players' ranks" in refused.output
+    for seed in range(100, 100 + GAMES):
+        (folder / f"{seed}.sgf").write_text(game(seed, about="BR[5k]WR[3k]"), encoding="ascii")
+    done = run(folder, network, tmp_path / "out", "--freeze", "none")
+    assert done.exit_code == 0, done.output
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    losses = re.search(r"policy loss, nats \| ([0-9.]+) \| ([0-9.]+)", report)
+    assert losses is not None and float(losses[2]) < float(losses[1])
+    assert f"do not have the players' ranks: {GAMES}." in report
+    assert "--human-profile rank_5k" in report
+    assert native.read(tmp_path / "out" / "net.safetensors").metadata > 0
+
+
+@pytest.mark.parametrize(
+    ("top_1", "policy_loss", "words"),
+    [(0.55, 1.4, "better: 55.0%"), (0.5, 1.4, "better: 50.0%"), (0.45, 1.4, "about as well"), (0.55, 1.5, "keep the")],
+)
+def test_the_verdict_is_better_only_if_both_figures_are(top_1: float, policy_loss: float, words: str) -> None:
+    before, after = (
+        SimpleNamespace(games=30, total=SimpleNamespace(top_1=top, policy_loss=loss))
+        for top, loss in ((0.5, 1.5), (top_1, policy_loss))
+    )
+    assert words in verdict(cast(Learned, SimpleNamespace(before=before, after=after)))
 
 
 def test_a_finished_run_is_read_again_and_not_trained_again(folder: Path, network: Path, tmp_path: Path) -> None:
