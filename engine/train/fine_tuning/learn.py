@@ -77,9 +77,7 @@ class Learned:
     imitates: bool
 
 
-def learn(
-    sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, stop: threading.Event
-) -> Learned | None:
+def learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, stop: threading.Event) -> Learned | None:
     """Fine-tune the network and return what it learned; None if it was stopped before there was anything to test.
 
     sources: files, folders and archives of records; a network that imitates people learns from those with the players'
