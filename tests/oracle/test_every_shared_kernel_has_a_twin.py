@@ -111,6 +111,8 @@ OTHERWISE = {
     ),
     "is_taken": ("tests/apps/book/test_whole_board.py", "the goal of proofs, which hold by `Exact`"),
     "size_of": ("tests/apps/book/test_whole_board.py", "Python's own count of bits"),
+    "key_of": ("tests/apps/book/test_proof_table.py", "one for all images of a position"),
+    **dict.fromkeys(("known_of", "store"), ("tests/apps/book/test_proof_table.py", "a dictionary")),
     "breathless": ("tests/apps/book/test_exact.py", "part of `after_move`"),
     "build_board": ("tests/board/test_setup.py", "boards that were played on"),
     "evaluate_rows": ("tests/evaluators/test_rollout.py", "random playouts: settled boards and played-out ones"),

@@ -123,15 +123,16 @@ def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules") -> None:
 
 
 def _prove_whole_board(out: Path, size: tuple[int, int], rules: "Rules", plies: int) -> int:
-    from engine.apps.book.whole_board import WholeBoard, write_whole_board
+    from engine.apps.book.whole_board import Progress, WholeBoard, write_whole_board
     from engine.support.progress import ProgressBar
     from engine.support.stopping import INTERRUPTED, stopping
 
     name, board = f"{size[0]}x{size[1]}", WholeBoard(*size, rules)
     with ProgressBar(sys.stderr) as bar, stopping() as stop:
 
-        def report(depth: int, visits: int) -> bool:
-            bar.update(f"{name}: lines of {depth} moves, {visits:,} positions")
+        def report(progress: Progress) -> bool:
+            done = f"{progress.refuted} of {progress.answers} answers of White refuted"
+            bar.update(f"{name}: {done}, {progress.visits:,} positions", progress.refuted, progress.answers)
             return not stop.is_set()
 
         height = board.prove(report)

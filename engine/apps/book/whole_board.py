@@ -1,43 +1,57 @@
 """Boards that Black takes whole: the proof, and a book of its first moves.
 
-Black begins in the center. The search (`takeover`) goes one move deeper in each round, until every answer of White is
-refuted. The book has Black's move in each position, and all answers of White, up to a number of moves.
+Black begins in the center. The search (`takeover`) refutes every answer of White. The book has Black's move in each
+position, and all answers of White, up to a number of moves.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from engine.apps.book import takeover
-from engine.apps.book.rows import EMPTY_BOARD, Rows, State, stones_played
-from engine.apps.book.stone_sets import MOST_POINTS, NO_KO, masks_of
-from engine.apps.book.takeover import (
-    MOST_DEPTH,
+from engine.apps.book import proof_table
+from engine.apps.book.analogy import new_frames
+from engine.apps.book.proof_table import (
+    COUNT,
     OPEN,
+    PROOF,
+    PROOFS,
     PROVED,
+    REPEATS,
     VISITS,
-    begin,
     forget_lost,
     new_proof,
-    prove_takeover,
 )
+from engine.apps.book.rows import EMPTY_BOARD, Rows, State, stones_played
+from engine.apps.book.stone_sets import MOST_POINTS, NO_KO, masks_of
+from engine.apps.book.takeover import FULL, begin, prove_takeover
 from engine.book.file import About, write
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.rules import Rules, Tax
 from engine.vertex import PASS, points
 
-_AT_ONCE = 500_000
-"""Positions between two reports, a few seconds."""
-OnStep = Callable[[int, int], bool]
-"""Called with the depth of the round and the positions visited in all; returns False to stop."""
+_AT_ONCE = 100_000
+"""Positions between two reports, about a second."""
+
+
+class Progress(NamedTuple):
+    """answers: of White to the position searched; refuted: how many of them. visits: positions searched."""
+
+    answers: int
+    refuted: int
+    visits: int
+
+
+OnStep = Callable[[Progress], bool]
+"""Returns False to stop."""
 
 
 class WholeBoard:
     """A board that Black, who begins in the center, may take whole.
 
     size: (width, height), from 2x2 to 25 points. rules: that count area and forbid suicide, without a tax and a button.
-    root: the position after Black's first move. entries: of the table, 9 bytes each; by default 2 ** (points + 6), at
-    most 2 ** 28, which are 2.4 GB. Raises GoError for others.
+    root: the position after Black's first move. entries: of the table, 19 bytes each; by default 2 ** (points + 7), at
+    most 2 ** 27, which are 2.6 GB. Raises GoError for others.
     """
 
     def __init__(self, width: int, height: int, rules: Rules, entries: int | None = None) -> None:
@@ -51,42 +65,56 @@ class WholeBoard:
         self.size, self.rules = (width, height), rules.with_field("whiteHandicapBonus", "0")
         self._points = points(width, height)
         self._masks = masks_of(width, height, suicide=False)
-        self._proof = new_proof(width, height, entries or 1 << min(28, len(self._points) + 6))
+        self._frames = new_frames()
+        self._proof = new_proof(width, height, entries or 1 << min(27, len(self._points) + 7))
         self.root = State(0, 1 << (height // 2 * width + width // 2), NO_KO, 0, WHITE)
 
     @property
     def visits(self) -> int:
-        """The positions that the search has visited, in all rounds."""
+        """The positions that the search has visited."""
         return int(self._proof.control[VISITS])
 
-    def prove(self, on_step: OnStep = lambda depth, visits: True) -> int | None:
-        """Return the number of moves after the first in which Black takes the board at most, None without a proof."""
-        return self._searched(self.root, MOST_DEPTH, on_step=on_step)
+    def prove(self, on_step: OnStep = lambda progress: True) -> int | None:
+        """Return the number of moves after the first in which Black takes the board at most, None without a proof.
 
-    def prove_from(self, state: State, most_depth: int = MOST_DEPTH) -> int | None:
-        """Do the same for any position and side to move, within `most_depth` moves."""
-        return self._searched(state, most_depth)
+        Raises GoError if the table is too small.
+        """
+        return self.prove_from(self.root, on_step)
 
-    def _searched(
-        self, state: State, most_depth: int, *, bounded: bool = False, on_step: OnStep = lambda depth, visits: True
-    ) -> int | None:
-        is_white = state.color == WHITE
+    def prove_from(self, state: State, on_step: OnStep = lambda progress: True) -> int | None:
+        """Do the same for any position and side to move."""
         if self.height_of(state) == 0:
             return 0
-        for depth in range(1, most_depth + 1):
-            begin(self._proof, *_colors(state), state.ko, is_white)
-            known = OPEN
-            while known == OPEN:
-                known = int(prove_takeover(self._proof, depth, is_white, bounded, _AT_ONCE))
-                if not on_step(depth, self.visits):
-                    return None
+        control = self._proof.control
+        while True:
+            control[REPEATS], proofs = 0, control[PROOFS]
+            known = self._searched(state, on_step)
             if known == PROVED:
                 return self.height_of(state)
-        return None
+            # What is lost only by a repetition may be proved with the help of the new proofs.
+            if known == OPEN or not control[REPEATS] or control[PROOFS] == proofs:
+                return None
+            forget_lost(self._proof)
+
+    def _searched(self, state: State, on_step: OnStep) -> int:
+        is_white = state.color == WHITE
+        begin(self._proof, *_colors(state), state.ko, is_white)
+        while True:
+            known = int(prove_takeover(self._proof, self._frames, is_white, _AT_ONCE))
+            if known == FULL:
+                raise GoError(
+                    f"{self.size[0]}x{self.size[1]}: the table of {len(self._proof.keys):,} positions is full of proofs"
+                )
+            efforts = self._proof.moves[0, : self._proof.plies[0, COUNT], PROOF]
+            refuted = len(efforts) if known == PROVED else int((efforts == 0).sum())
+            if not on_step(Progress(len(efforts), refuted, self.visits)) and known == OPEN:
+                return OPEN
+            if known != OPEN:
+                return known
 
     def height_of(self, state: State) -> int:
         """Return how many moves the proof of a position takes at most, UNKNOWN without one."""
-        return int(takeover.height_of(self._proof, *_colors(state), state.ko, state.color == WHITE))
+        return int(proof_table.height_of(self._proof, *_colors(state), state.ko, state.color == WHITE))
 
     def moves(self, state: State) -> Iterator[tuple[int, State]]:
         """Yield the moves of a position and what they lead to; Black does not pass."""
@@ -113,23 +141,11 @@ class WholeBoard:
 
     def answers(self, state: State, height: int) -> list[tuple[int, State, int]]:
         """Return Black's move in a position with a proof of this height, or all of White's, with the heights left."""
-        moves = list(self.moves(state))
-        if state.color == WHITE:
-            for _, after in moves:
-                if self.height_of(after) >= height:
-                    self._prove_again(after, height - 1)
-            return [(vertex, after, min(self.height_of(after), height - 1)) for vertex, after in moves]
-        best = min(moves, key=lambda move: self.height_of(move[1]))
-        if self.height_of(best[1]) >= height:
-            self._prove_again(state, height)
-            best = min(moves, key=lambda move: self.height_of(move[1]))
-        return [(*best, self.height_of(best[1]))]
-
-    def _prove_again(self, state: State, height: int) -> None:
-        """Prove a position with this height or less, where the table has lost that."""
-        forget_lost(self._proof)
-        found = self._searched(state, height, bounded=True)
-        assert found is not None and found <= height  # it was proved with that height before
+        found = [(vertex, after, self.height_of(after)) for vertex, after in self.moves(state)]
+        if state.color == BLACK:
+            found = [min(found, key=lambda answer: answer[2])]
+        assert all(left < height for _, _, left in found)  # proofs stay in the table
+        return found
 
 
 def _colors(state: State) -> tuple[int, int]:

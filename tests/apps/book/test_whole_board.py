@@ -9,7 +9,7 @@ from engine.apps.book.enclosing import is_taken, pass_alive_stones
 from engine.apps.book.exact import Exact
 from engine.apps.book.rows import State
 from engine.apps.book.stone_sets import NO_KO, masks_of, size_of
-from engine.apps.book.whole_board import WholeBoard, write_whole_board
+from engine.apps.book.whole_board import Progress, WholeBoard, write_whole_board
 from engine.board.area import new_scratch, pass_alive
 from engine.board.layout import new_board
 from engine.board.setup import build_board
@@ -24,7 +24,7 @@ from tests.book.books import opened
 ENTRIES = 1 << 16
 
 
-@pytest.mark.parametrize(("width", "height", "moves"), [(3, 3, 11), (4, 2, 9), (5, 2, 9), (5, 3, 25)])
+@pytest.mark.parametrize(("width", "height", "moves"), [(3, 3, 13), (4, 2, 11), (5, 2, 15), (5, 3, 31)])
 def test_black_takes_boards_that_are_solved_otherwise_too(width: int, height: int, moves: int) -> None:
     height_of_proof = WholeBoard(width, height, CHINESE_KGS, 1 << 22).prove()
     assert height_of_proof is not None
@@ -43,21 +43,28 @@ def test_what_is_proved_is_true_in_every_position(width: int, height: int) -> No
     for state in _states(width, height):
         low, high = exact.bounds_of(state)
         worst = low if state.color == BLACK else -high
-        found[worst == width * height].append(board.prove_from(state, most_depth=20) is not None)
+        found[worst == width * height].append(board.prove_from(state) is not None)
     assert not any(found[False])
     # Black does not pass here, and in a few positions that is the only way.
     assert np.mean(found[True]) > 0.85
 
 
 def test_a_search_that_reports_can_be_stopped() -> None:
-    seen = list[int]()
+    seen = list[Progress]()
 
-    def stop(depth: int, visits: int) -> bool:
-        seen.append(depth)
-        return depth < 3
+    def stop(progress: Progress) -> bool:
+        seen.append(progress)
+        return len(seen) < 2
 
-    assert WholeBoard(5, 5, CHINESE_KGS, ENTRIES).prove(stop) is None
-    assert seen == [1, 2, 3]
+    assert WholeBoard(5, 5, CHINESE_KGS, 1 << 20).prove(stop) is None
+    assert [each.visits for each in seen] == [100_000, 200_000]
+    # Five points by symmetry, and a pass.
+    assert {each.answers for each in seen} == {6}
+
+
+def test_a_table_that_is_full_of_proofs_is_an_error() -> None:
+    with pytest.raises(GoError, match="4x2: the table of 47 positions is full of proofs"):
+        WholeBoard(4, 2, CHINESE_KGS, 50).prove()
 
 
 @pytest.mark.parametrize("entries", [ENTRIES, 500], ids=["enough memory", "a table that forgets"])
