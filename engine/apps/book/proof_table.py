@@ -112,7 +112,6 @@ def key_of(proof: Proof, black: int, white: int, ko: int, white_to_move: bool) -
         others = int(images[symmetry, 0, white & low]) | int(images[symmetry, 1, white >> _LOOKUP_BITS])
         place = NO_KO if ko == NO_KO else int(proof.places[symmetry, ko])
         least = min(least, mine | others << HALF | place << (2 * HALF))
-    # No position is free of stones and has no ko: Black's first stone stands, or a stone took it.
     return least | WHITE_TO_MOVE if white_to_move else least
 
 
