@@ -25,7 +25,8 @@ UNKNOWN = 1 << 20
 WHITE_TO_MOVE = 1 << 55
 """In a key, above both sets and the ko point."""
 _LOOKUP_BITS = 13
-_PROBES = 16
+_BUCKET, _PROBES = 8, 64
+"""Entries of a bucket, whose keys share a line of the cache, and those that a position may be in."""
 _SPREAD = 0x1E3779B97F4A7C15
 """An odd number with many digits."""
 _WIDTH = 26
@@ -42,7 +43,7 @@ class Proof(NamedTuple):
     at each ply. moves: [MOST_PLIES + 1, 26, 8] what its moves lead to, with both efforts and the height of a proof.
     plies: [MOST_PLIES + 1, 6] how many, the one that is searched, the limits of both efforts, the visits before, and
     the effort that the best other move takes. sums: [3] both efforts and the height of the position that was summed up
-    last. keys: [entries, prime] of positions, 0 where free. efforts: [entries, 2] float32. heights: [entries] uint16 of
+    last. keys: [entries] of positions, 0 where free. efforts: [entries, 2] float32. heights: [entries] uint16 of
     proofs. sizes: [entries] uint8, the logarithm of the positions visited. features: [FEATURES] and weights: see
     `effort`. control: the ply to go on from, the positions visited, the lines that ended by repetition or length, the
     proofs in the table, and whether another one found no room.
@@ -65,7 +66,7 @@ class Proof(NamedTuple):
 
 
 def new_proof(width: int, height: int, entries: int) -> Proof:
-    """Return the memory of the proofs on a board. entries: of its table, at most."""
+    """Return the memory of the proofs on a board. entries: of its table, at most, but 16 at least."""
     turns = applicable(width, height)
     grids = [map_planes(np.arange(width * height).reshape(height, width), turn).ravel() for turn in turns]
     places = np.full((len(turns), PASS_POINT), NO_KO)
@@ -76,7 +77,7 @@ def new_proof(width: int, height: int, entries: int) -> Proof:
             places[turn, source] = target
             half, bit = divmod(int(source), _LOOKUP_BITS)
             images[turn, half] |= ((halves >> bit & 1) << target).astype(np.int32)
-    entries = _prime_up_to(entries)
+    entries = _BUCKET * _prime_up_to(entries // _BUCKET)
     return Proof(
         masks=masks_of(width, height, suicide=False),
         images=images,
@@ -116,21 +117,23 @@ def key_of(proof: Proof, black: int, white: int, ko: int, white_to_move: bool) -
 
 
 @kernel
-def _first_slot(proof: Proof, key: int) -> int:
-    """Return where a position is looked for first: keys that are nearly equal are far from each other."""
-    return int((key * _SPREAD & (1 << 62) - 1) % proof.keys.shape[0])
+def _slot(proof: Proof, key: int, probe: int) -> int:
+    """Return where a position is looked for next: in buckets of entries, far from those of nearly equal keys."""
+    buckets, mixed = proof.keys.shape[0] // _BUCKET, key * _SPREAD & (1 << 62) - 1
+    # A step of its own, so that positions whose first bucket is the same part at the next one.
+    bucket = (mixed + probe // _BUCKET * (1 + (mixed >> 32) % 1021)) % buckets
+    return int(bucket * _BUCKET + probe % _BUCKET)
 
 
 @kernel
 def find(proof: Proof, key: int) -> int:
     """Return the entry of a position, -1 if there is none."""
-    entries, slot = proof.keys.shape[0], _first_slot(proof, key)
-    for _ in range(_PROBES):
+    for probe in range(_PROBES):
+        slot = _slot(proof, key, probe)
         if proof.keys[slot] == key:
-            return int(slot)
+            return slot
         if proof.keys[slot] == 0:
             return -1
-        slot = slot + 1 if slot + 1 < entries else 0
     return -1
 
 
@@ -150,15 +153,14 @@ def store(proof: Proof, key: int, to_prove: int, to_refute: int, height: int, vi
 
     Proofs stay, so that heights do.
     """
-    entries, slot = proof.keys.shape[0], _first_slot(proof, key)
     chosen, least = -1, 1 << 30
-    for _ in range(_PROBES):
+    for probe in range(_PROBES):
+        slot = _slot(proof, key, probe)
         if proof.keys[slot] == key or proof.keys[slot] == 0:
             chosen = slot
             break
         if proof.efforts[slot, 0] != 0 and proof.sizes[slot] < least:
             chosen, least = slot, proof.sizes[slot]
-        slot = slot + 1 if slot + 1 < entries else 0
     if chosen < 0:
         if to_prove == 0:
             proof.control[IS_FULL] = 1

@@ -63,7 +63,7 @@ def test_a_search_that_reports_can_be_stopped() -> None:
 
 
 def test_a_table_that_is_full_of_proofs_is_an_error() -> None:
-    with pytest.raises(GoError, match="4x2: the table of 47 positions is full of proofs"):
+    with pytest.raises(GoError, match="4x2: the table of 40 positions is full of proofs"):
         WholeBoard(4, 2, CHINESE_KGS, 50).prove()
 
 
