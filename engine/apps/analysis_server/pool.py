@@ -72,8 +72,8 @@ class AnalysisPool:
     ) -> None:
         self.threads, self.inner = threads, evaluator
         self._calls = self._rows = 0
-        # With one that kernels cannot call, a dozen positions at a time make 1.3 to 1.5 times the positions/s (19x19,
-        # 8 visits, docs/performance.md).
+        # With an evaluator that kernels cannot call, a dozen positions at a time make 1.3 to 1.5 times the positions/s
+        # (19x19, 8 visits, docs/performance.md).
         self.evaluator = joined(evaluator)
         self._human = human
         self._memory_mib, self._taken_mib = memory_mib, 0

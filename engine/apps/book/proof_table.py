@@ -30,8 +30,8 @@ _BUCKET, _PROBES = 8, 64
 _SPREAD = 0x1E3779B97F4A7C15
 """An odd number with many digits."""
 _WIDTH = 26
-BLACK_STONES, WHITE_STONES, KO, KEY, MOVE, PROOF, REFUTATION, HEIGHT = range(8)
-COUNT, CHOSEN, MOST_PROOF, MOST_REFUTATION, BEGUN, MOST_OTHER = range(6)
+BLACK_STONES, WHITE_STONES, KO, KEY, PROOF, REFUTATION, HEIGHT = range(7)
+COUNT, CHOSEN, MOST_PROOF, MOST_REFUTATION, BEGUN, SECOND_BEST = range(6)
 PLY, VISITS, REPEATS, PROOFS, IS_FULL = range(5)
 
 
@@ -40,7 +40,7 @@ class Proof(NamedTuple):
 
     masks: see `stone_sets`. images: [symmetries, 2, 2 ** 13] int32, where each maps the low and the high half of a set.
     places: [symmetries, 25], and a point. lines: [MOST_PLIES + 1, 4] Black's stones, White's, the ko point and the key
-    at each ply. moves: [MOST_PLIES + 1, 26, 8] what its moves lead to, with both efforts and the height of a proof.
+    at each ply. moves: [MOST_PLIES + 1, 26, 7] what its moves lead to, with both efforts and the height of a proof.
     plies: [MOST_PLIES + 1, 6] how many, the one that is searched, the limits of both efforts, the visits before, and
     the effort that the best other move takes. sums: [3] both efforts and the height of the position that was summed up
     last. keys: [entries] of positions, 0 where free. efforts: [entries, 2] float32. heights: [entries] uint16 of
@@ -83,7 +83,7 @@ def new_proof(width: int, height: int, entries: int) -> Proof:
         images=images,
         places=places,
         lines=np.zeros((MOST_PLIES + 1, 4), np.int64),
-        moves=np.zeros((MOST_PLIES + 1, _WIDTH, 8), np.int64),
+        moves=np.zeros((MOST_PLIES + 1, _WIDTH, 7), np.int64),
         plies=np.zeros((MOST_PLIES + 1, 6), np.int64),
         sums=np.zeros(3, np.int64),
         keys=np.zeros(entries, np.int64),

@@ -2,7 +2,7 @@
 
 The goal is a position from which nothing of White can live: wherever Black's pass-alive chains do not stand, there is
 room for less than two eyes (`is_taken`); it is lost where a chain of White is pass-alive. Of each position the search
-keeps two efforts, what it may still take to prove it and to refute it, and goes on where the least is missing, depth
+keeps two efforts, the work that may be left to prove it and to refute it, and goes on where the least is left, depth
 first and within limits (df-pn: A. Nagai 2002). A new position has the efforts that its stones suggest (`effort`); many
 moves count by the hardest of them and their number ("Weak proof-number search", T. Ueda et al. 2008), because lines
 lead to the same positions; a limit is a quarter above the next best effort (J. Pawlewicz and L. Lew 2007). What proves
@@ -33,11 +33,9 @@ from engine.apps.book.proof_table import (
     KEY,
     KO,
     LOST,
-    MOST_OTHER,
     MOST_PLIES,
     MOST_PROOF,
     MOST_REFUTATION,
-    MOVE,
     OPEN,
     PASS_POINT,
     PLY,
@@ -45,6 +43,7 @@ from engine.apps.book.proof_table import (
     PROVED,
     REFUTATION,
     REPEATS,
+    SECOND_BEST,
     VISITS,
     WHITE_STONES,
     WHITE_TO_MOVE,
@@ -99,7 +98,7 @@ def _add_move(proof: Proof, ply: int, black: int, white: int, ko: int, move: int
         if proof.moves[ply, i, KEY] == key:
             return True
     entry = proof.moves[ply, count]
-    entry[BLACK_STONES], entry[WHITE_STONES], entry[KO], entry[KEY], entry[MOVE] = black, white, ko, key, move
+    entry[BLACK_STONES], entry[WHITE_STONES], entry[KO], entry[KEY] = black, white, ko, key
     _look_up(proof, entry, True)
     proof.plies[ply, COUNT] = count + 1
     return True
@@ -157,7 +156,7 @@ def _sum_up(proof: Proof, ply: int, white_to_move: bool) -> None:
         total, height = ENDLESS, moves[chosen, HEIGHT]
     else:
         total = min(most + left - 1, ENDLESS - 1)
-    row[CHOSEN], row[MOST_OTHER] = chosen, second
+    row[CHOSEN], row[SECOND_BEST] = chosen, second
     proof.sums[0], proof.sums[1] = (total, least) if white_to_move else (least, total)
     proof.sums[2] = height + 1 if proof.sums[0] == 0 else 0
 
@@ -170,7 +169,7 @@ def _descend(proof: Proof, ply: int, white_to_move: bool) -> None:
     left = 0
     for i in range(row[COUNT]):
         left += moves[i, PROOF if white_to_move else REFUTATION] != 0
-    second = row[MOST_OTHER]
+    second = row[SECOND_BEST]
     below[own] = min(row[own], second + 1 + second // 4)
     below[other] = row[other] - (left - 1)
     for field in range(4):

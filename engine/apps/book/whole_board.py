@@ -102,9 +102,8 @@ class WholeBoard:
         while True:
             known = int(prove_takeover(self._proof, self._frames, is_white, _AT_ONCE))
             if known == FULL:
-                raise GoError(
-                    f"{self.size[0]}x{self.size[1]}: the table of {len(self._proof.keys):,} positions is full of proofs"
-                )
+                board, entries = f"{self.size[0]}x{self.size[1]}", len(self._proof.keys)
+                raise GoError(f"{board}: the table of {entries:,} positions is full, and there is no proof yet")
             efforts = self._proof.moves[0, : self._proof.plies[0, COUNT], PROOF]
             refuted = len(efforts) if known == PROVED else int((efforts == 0).sum())
             if not on_step(Progress(len(efforts), refuted, self.visits)) and known == OPEN:

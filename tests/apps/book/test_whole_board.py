@@ -49,6 +49,21 @@ def test_what_is_proved_is_true_in_every_position(width: int, height: int) -> No
     assert np.mean(found[True]) > 0.85
 
 
+@pytest.mark.slow
+def test_what_is_proved_is_true_in_random_positions_of_four_by_three() -> None:
+    exact, board = Exact(4, 3, CHINESE_KGS), WholeBoard(4, 3, CHINESE_KGS, 1 << 22)
+    generator, found = np.random.default_rng(3), {True: [], False: []}  # type: ignore[var-annotated]
+    while len(found[True]) + len(found[False]) < 3000:
+        colors = generator.choice(3, 12, p=[0.4, 0.36, 0.24]).tolist()
+        mine, others = (sum(1 << row for row, each in enumerate(colors) if each == side) for side in (1, 2))
+        if all(_breathes(each, mine, others, 4, 3) for each in (mine, others)):
+            state = State(mine, others, NO_KO, 0, int(generator.choice([BLACK, WHITE])))
+            low, high = exact.bounds_of(state)
+            found[(low if state.color == BLACK else -high) == 12].append(board.prove_from(state) is not None)
+    assert not any(found[False])
+    assert np.mean(found[True]) > 0.99
+
+
 def test_a_search_that_reports_can_be_stopped() -> None:
     seen = list[Progress]()
 
@@ -63,7 +78,7 @@ def test_a_search_that_reports_can_be_stopped() -> None:
 
 
 def test_a_table_that_is_full_of_proofs_is_an_error() -> None:
-    with pytest.raises(GoError, match="4x2: the table of 40 positions is full of proofs"):
+    with pytest.raises(GoError, match="4x2: the table of 40 positions is full"):
         WholeBoard(4, 2, CHINESE_KGS, 50).prove()
 
 
