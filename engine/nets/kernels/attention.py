@@ -30,6 +30,7 @@ from engine.nets.kernels.transformers import (
     are_integers,
     chunk_of,
     floats_of,
+    function_numbers,
     is_paired,
     multiply_matrix,
     normalize_position,
@@ -261,7 +262,7 @@ def _soften(layout: Layout, step: Step, memory: Array, scores: Operands, out: Op
         begins=keys.begins,
         ends=keys.ends,
     )
-    soften_rows(written_numbers(layout), memory, memory, softened)
+    soften_rows(function_numbers(layout), memory, memory, softened)
 
 
 @kernel

@@ -57,8 +57,8 @@ class Code:
     """Writes instructions on vectors of `lanes` floats at the current position of `builder`.
 
     numbers: numbers in a vector of operands of a matrix product, a key of `FEATURES_OF_PRODUCTS`. If it is ROUNDED, the
-    operands are pairs of bf16, each in the place of a float, and functions are computed to their precision only. If it
-    is one of VECTORS_OF_INTEGERS, they are pairs of int16, and the products are int32.
+    operands are pairs of bf16, each in the place of a float. If it is one of VECTORS_OF_INTEGERS, they are pairs of
+    int16, and the products are int32. Functions are computed to the precision of the operands only.
     """
 
     def __init__(self, builder: Any, numbers: int) -> None:
@@ -66,6 +66,8 @@ class Code:
         self.are_integers = numbers in VECTORS_OF_INTEGERS
         self.are_fused = numbers in ALL_FUSED
         """Whether one instruction multiplies integers and adds the products."""
+        self.has_powers = self.rounded or numbers == LONG_INTEGERS
+        """Whether `power` is computed by instructions for it, to which any exponent may be given."""
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)
         self._every = ir.Constant(ir.IntType(self.lanes), -1)
@@ -269,15 +271,17 @@ class Code:
         return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
 
     def exp(self, x: Value) -> Value:
-        """Return e^x to about the precision of float32; x is clipped to [-87, 88]. With operands in bf16 see `power`.
+        """Return e^x to about the precision of float32; x is clipped to [-87, 88]. With other operands see `power`.
 
         e^x = 2^n * e^r with n the integer nearest to x / log(2), and e^r by its Taylor series, |r| <= log(2) / 2.
         """
         # LLVM's own exp would be a call of a function for each lane.
         builder, shift = self.builder, self.number(_SHIFT)
-        if self.rounded:
+        if self.has_powers:
             return self.power(builder.fmul(x, self.number(1.0 / np.log(2.0))))
         x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
+        if self.are_integers:
+            return self.power(builder.fmul(x, self.number(1.0 / np.log(2.0))))
         shifted = self.fma(x, self.number(1.0 / np.log(2.0)), shift)
         n = builder.fsub(shifted, shift)
         high = float(np.float32(355.0 / 512.0))  # log(2) in two parts, n times the first of which is exact
@@ -289,24 +293,20 @@ class Code:
         return self._scaled(result, shifted)
 
     def power(self, x: Value) -> Value:
-        """Return 2^x for x from -126 to 127: relative error below 3e-7 or, with operands in bf16, 2e-4.
+        """Return 2^x: relative error below 3e-7 or, with operands in int16, 4e-6, and in bf16, 2e-4.
 
-        2^x = 2^n * 2^r with n the integer nearest to x, and 2^r by a polynomial, |r| <= 1/2. With operands in bf16 n is
-        the integer below x, and any x is possible: the result is 0 or infinite where float32 has no number for it.
+        2^x = 2^n * 2^r with n the integer nearest to x, from -126 to 127, and 2^r by a polynomial, |r| <= 1/2. If
+        `has_powers`, n is the integer below x, and the result is 0 or infinite where float32 has no number for it.
         """
-        if self.rounded:
-            return self._power_rounded(x)
-        builder, shift = self.builder, self.number(_SHIFT)
-        shifted = builder.fadd(x, shift)
-        r = builder.fsub(x, builder.fsub(shifted, shift))
-        return self._scaled(self._polynomial_of(r, _polynomial(6, -0.5)), shifted)
-
-    def _power_rounded(self, x: Value) -> Value:
-        """Return 2^x by two instructions of AVX-512: x minus the integer below it, and a number times its power."""
+        builder, shift, degree = self.builder, self.number(_SHIFT), 3 if self.rounded else 4 if self.are_integers else 6
+        if not self.has_powers:
+            shifted = builder.fadd(x, shift)
+            r = builder.fsub(x, builder.fsub(shifted, shift))
+            return self._scaled(self._polynomial_of(r, _polynomial(degree, -0.5)), shifted)
         whole_part = ir.IntType(32)
         given = (self.number(0.0), self._every, whole_part(_CURRENT_ROUNDING))
         r = self.call("llvm.x86.avx512.mask.reduce.ps.512", self._type, x, whole_part(_DOWN), *given)
-        result = self._polynomial_of(r, _polynomial(3, 0.0))
+        result = self._polynomial_of(r, _polynomial(degree, 0.0))
         return self.call("llvm.x86.avx512.mask.scalef.ps.512", self._type, result, x, *given)
 
     def _polynomial_of(self, x: Value, coefficients: Sequence[float]) -> Value:
@@ -324,11 +324,15 @@ class Code:
         return builder.bitcast(builder.add(builder.bitcast(number, self._integers), power), self._type)
 
     def divide(self, left: Value, right: Value) -> Value:
-        """Return left / right; with operands in bf16 with a relative error of 2^-14."""
-        if not self.rounded:
+        """Return left / right; with operands of 16 bits in AVX-512 with a relative error of 2^-14."""
+        if self.lanes != LANES_OF[LONG_INTEGERS]:
             return self.builder.fdiv(left, right)
         zero = self.number(0.0)
         inverse = self.call("llvm.x86.avx512.rcp14.ps.512", self._type, right, zero, self._every)
+        if not self.has_powers:
+            # One step of Newton's method: a division of 16 floats takes as long as 16 of them.
+            error = self.fma(self.builder.fneg(right), inverse, self.number(1.0))
+            inverse = self.fma(inverse, error, inverse)
         return self.builder.fmul(left, inverse)
 
     def activate(self, x: Value, kind: Activation) -> Value:

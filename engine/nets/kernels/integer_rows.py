@@ -126,7 +126,8 @@ class IntegerRows(NamedTuple):
 def _round_rows(code: Code, rounded: IntegerRows) -> None:
     """Write the instructions of `IntegerRows`."""
     builder = code.builder
-    limit = code.every(builder.sitofp(rounded.largest, FLOAT))
+    limit = builder.sitofp(rounded.largest, FLOAT)
+    unit = builder.fdiv(FLOAT(1.0), limit)
     with code.loop(rounded.rows) as row:
         source = code.at(rounded.points, code.times(row, rounded.stride))
         result = code.at(rounded.out, code.times(row, rounded.out_stride))
@@ -135,14 +136,14 @@ def _round_rows(code: Code, rounded: IntegerRows) -> None:
             builder.store(
                 code.larger(_sizes(code, code.load(code.at(source, channel))), builder.load(largest)), largest
             )
-        size = code.total(builder.load(largest), code.larger)
-        scale = builder.fdiv(limit, size)
+        size = builder.extract_element(code.total(builder.load(largest), code.larger), INTEGER(0))
+        # One number is divided, not a vector, which takes up to four times as long.
+        scale = code.every(builder.fdiv(limit, size))
         with code.loop(rounded.channels, code.lanes) as channel:
             number = builder.fmul(code.load(code.at(source, channel)), scale)
             code.store_integers(number, code.at(result, _floats(code, channel)))
         place = code.at(rounded.factors, row)
-        step = builder.extract_element(builder.fdiv(size, limit), INTEGER(0))
-        builder.store(builder.fmul(builder.load(place), step), place)
+        builder.store(builder.fmul(builder.load(place), builder.fmul(size, unit)), place)
 
 
 class IntegerShares(NamedTuple):

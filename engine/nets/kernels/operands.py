@@ -29,7 +29,7 @@ _FUSED = ",+fast-dpwssd"
 """A mark without which LLVM takes `vpdpwssd` apart into the two instructions that it replaces: an addition alone delays
 the next one less. But enough sums are computed side by side, so that what counts is the number of instructions."""
 FEATURES_OF_INTEGERS = (
-    {INTEGERS: FEATURES[8], LONG_INTEGERS: "+avx512f,+avx512bw,+avx512vnni" + _FUSED} if IS_X86 else {}
+    {INTEGERS: FEATURES[8], LONG_INTEGERS: "+avx512f,+avx512bw,+avx512dq,+avx512vnni" + _FUSED} if IS_X86 else {}
 )
 """The same for functions that make operands of int16, by `rounding_of` their vectors."""
 FEATURES_OF_INTEGER_PRODUCTS = FEATURES_OF_INTEGERS | (

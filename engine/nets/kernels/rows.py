@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
-from engine.nets.kernels.operands import FEATURES_OF_PRODUCTS
+from engine.nets.kernels.operands import FEATURES_OF_INTEGERS, FEATURES_OF_PRODUCTS
 
 _LOWEST = -1e30
 """Score of a key that there is not."""
@@ -244,8 +244,7 @@ def _soften(code: Code, softened: SoftenedRows, first: Value, count: int) -> Non
     with code.loop(softened.keys, lanes) as key:
         for source, result, most, total in zip(sources, results, highest, totals, strict=True):
             below = code.smaller(builder.fsub(code.load(code.at(source, key)), most), code.number(_LARGEST_POWER))
-            # In bf16 a power may be 0; in float32 it needs a limit.
-            chance = code.power(below if code.rounded else code.larger(below, code.number(-126.0)))
+            chance = code.power(below if code.has_powers else code.larger(below, code.number(-126.0)))
             builder.store(builder.fadd(builder.load(total), chance), total)
             code.store_operands(chance, code.at(result, code.floats(key)))
     for place, total in zip(places, totals, strict=True):
@@ -271,8 +270,8 @@ def _find_highest(code: Code, softened: SoftenedRows, rows: Sequence[Value], sou
 
 sum_squares = vector_intrinsic(_sum_squares, FEATURES_OF_PRODUCTS)
 scale_rows = vector_intrinsic(_scale_rows, FEATURES_OF_PRODUCTS)
-gate_rows = vector_intrinsic(_gate_rows, FEATURES_OF_PRODUCTS)
+gate_rows = vector_intrinsic(_gate_rows, FEATURES_OF_PRODUCTS | FEATURES_OF_INTEGERS)
 turn_rows = vector_intrinsic(_turn_rows, FEATURES_OF_PRODUCTS)
 pack_keys = vector_intrinsic(_pack_keys, FEATURES_OF_PRODUCTS)
 pack_values = vector_intrinsic(_pack_values, FEATURES_OF_PRODUCTS)
-soften_rows = vector_intrinsic(_soften_rows, FEATURES_OF_PRODUCTS)
+soften_rows = vector_intrinsic(_soften_rows, FEATURES_OF_PRODUCTS | FEATURES_OF_INTEGERS)

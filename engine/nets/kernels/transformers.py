@@ -83,6 +83,12 @@ def written_numbers(layout: Layout) -> int:
 
 
 @kernel
+def function_numbers(layout: Layout) -> int:
+    """Return what activations and powers are computed with: those to be int16 to their precision, but in float32."""
+    return rounding_of(layout.numbers) if are_integers(layout) else written_numbers(layout)
+
+
+@kernel
 def chunk_of(layout: Layout) -> int:
     """Return the most rows that are multiplied by a matrix at a time."""
     if layout.numbers == TILED:
@@ -202,7 +208,7 @@ def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: Ope
             out=out + (begin * lanes if is_rounded_later else floats_of(layout, begin * lanes)),
             out_stride=out_stride,
         )
-        gate_rows(written_numbers(layout), memory, weights, gated)
+        gate_rows(function_numbers(layout), memory, weights, gated)
     wide = Operands(rooms.operands, floats_of(layout, matrix.channels), rows.length, rooms.head_factors)
     if is_rounded_later:
         memory[wide.factors : wide.factors + rows.length] = 1.0

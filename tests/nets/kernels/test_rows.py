@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from engine.native.jit import kernel
-from engine.nets.kernels.operands import ROUNDED
+from engine.nets.kernels.code import ACTIVATIONS
+from engine.nets.kernels.operands import FUSED_INTEGERS, LANES_OF, LONG_INTEGERS, ROUNDED
 from engine.nets.kernels.packing import bits_of_bf16, bounds_of, in_pairs, in_panels, in_two_parts, panels_of
 from engine.nets.kernels.rows import (
+    GatedRows,
     PackedKeys,
     PackedValues,
     ScaledRows,
     SoftenedRows,
     TurnedRows,
+    gate_rows,
     pack_keys,
     pack_values,
     scale_rows,
@@ -19,13 +22,16 @@ from engine.nets.kernels.rows import (
     turn_rows,
 )
 from engine.nets.kernels.vectors import Product
-from tests.nets.kernels.lanes import NUMBERS, needs_lanes, needs_rounding
+from engine.nets.layers import Activation
+from tests.nets.kernels.lanes import NUMBERS, OF_INTEGERS, needs_lanes, needs_rounding
 from tests.nets.kernels.test_tiles import from_bits, joined, rounded
-from tests.nets.kernels.test_vectors import multiply
+from tests.nets.kernels.test_vectors import activated, multiply
 
 pytestmark = needs_lanes
 EXACT, NEAR = 1e-6, 2**-8
 """Relative errors of float32 and of bf16."""
+OF_FUNCTIONS = [*NUMBERS, *(each for each in OF_INTEGERS if each != FUSED_INTEGERS)]
+"""Operands to whose precision powers and activations are computed."""
 
 
 @kernel
@@ -47,6 +53,12 @@ def soften(numbers: int, memory: np.ndarray, rows: SoftenedRows) -> None:
 
 
 @kernel
+def gate(numbers: int, memory: np.ndarray, rows: GatedRows) -> None:
+    """Compute activations and multiply them."""
+    gate_rows(numbers, memory, memory, rows)
+
+
+@kernel
 def pack_some_keys(numbers: int, memory: np.ndarray, rows: PackedKeys) -> None:
     """Pack keys."""
     pack_keys(numbers, memory, memory, rows)
@@ -60,7 +72,7 @@ def pack_some_values(numbers: int, memory: np.ndarray, rows: PackedValues) -> No
 
 def lanes_of(numbers: int) -> int:
     """Return the floats in a vector."""
-    return min(numbers, 16)
+    return LANES_OF[numbers]
 
 
 def operands(numbers: int, count: int) -> int:
@@ -109,7 +121,12 @@ def test_pairs_of_channels_are_rotated(numbers: int) -> None:
     np.testing.assert_allclose(found, np.stack([turned.real, turned.imag], axis=1), rtol=error(numbers), atol=1e-6)
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+def error_of_powers(numbers: int) -> float:
+    """Return the relative error of powers: of float32 that will be int16, 4e-6 and that of the exponent."""
+    return 5e-6 if numbers in OF_INTEGERS else error(numbers)
+
+
+@pytest.mark.parametrize("numbers", OF_FUNCTIONS)
 @pytest.mark.parametrize("keys", [1, 2, 7, 8, 9, 16, 17, 81])
 def test_softmax_is_of_the_keys_alone_and_of_scores_of_every_size(keys: int, numbers: int) -> None:
     generator, lanes = np.random.default_rng(keys), lanes_of(numbers)
@@ -124,12 +141,12 @@ def test_softmax_is_of_the_keys_alone_and_of_scores_of_every_size(keys: int, num
     soften(numbers, memory, SoftenedRows(**sizes, **starts, begins=1, ends=1))
     powers = np.exp2((given - given.max(axis=1, keepdims=True)).astype(np.float64))
     found = unpacked(numbers, views["out"])
-    np.testing.assert_allclose(found[:, :keys], powers, rtol=error(numbers), atol=1e-37)
-    np.testing.assert_allclose(views["factors"], 1.0 / powers.sum(axis=1), rtol=2e-4 if numbers == ROUNDED else EXACT)
+    np.testing.assert_allclose(found[:, :keys], powers, rtol=error_of_powers(numbers), atol=1e-37)
+    np.testing.assert_allclose(views["factors"], 1.0 / powers.sum(axis=1), rtol=2e-4 if numbers == ROUNDED else error_of_powers(numbers))
     assert np.all(found[:, keys:] < 1e-37)
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_FUNCTIONS)
 @pytest.mark.parametrize("rows", [1, 3, 4, 6])
 def test_a_softmax_of_keys_in_parts_is_that_of_all_of_them(rows: int, numbers: int) -> None:
     lanes = lanes_of(numbers)
@@ -149,7 +166,26 @@ def test_a_softmax_of_keys_in_parts_is_that_of_all_of_them(rows: int, numbers: i
     powers = np.exp2(given - given.max(axis=1, keepdims=True))
     found = unpacked(numbers, views["out"])[:, :keys] * views["factors"][:, None]
     expected = powers / powers.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found, expected, rtol=2 * error(numbers) + 2e-4, atol=1e-6)
+    np.testing.assert_allclose(found, expected, rtol=2 * error_of_powers(numbers) + 2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("numbers", OF_FUNCTIONS)
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+@pytest.mark.parametrize("is_gated", [0, 1])
+def test_gates_and_activations_are_as_exact_as_operands_from_end_to_end(
+    is_gated: int, kind: Activation, numbers: int
+) -> None:
+    channels, ends = 4 * lanes_of(numbers), [0.0, -0.0, 20.0, 90.0, -90.0, 1e3, -1e3, 1e6, -1e6]
+    given = np.concatenate([np.linspace(-40.0, 40.0, 6 * channels - len(ends)), ends]).reshape(6, channels)
+    points = np.concatenate([given, np.full_like(given, 0.5)], axis=1).astype(np.float32)
+    out = np.full((6, operands(numbers, channels) + 3), 7.0, dtype=np.float32)
+    memory, starts, views = joined(points=points, out=out)
+    sizes = {"stride": 2 * channels, "rows": 6, "channels": channels, "out_stride": out.shape[1]}
+    gate(numbers, memory, GatedRows(ACTIVATIONS.index(kind), is_gated, **sizes, **starts))
+    expected = activated(points[:, :channels].astype(np.float64), kind) * (0.5 if is_gated else 1.0)
+    rtol = 2**-13 if numbers == LONG_INTEGERS else error_of_powers(numbers)
+    np.testing.assert_allclose(unpacked(numbers, views["out"][:, :-3]), expected, rtol=rtol, atol=1e-30)
+    assert np.all(views["out"][:, -3:] == 7.0)
 
 
 @pytest.mark.parametrize("numbers", NUMBERS)
