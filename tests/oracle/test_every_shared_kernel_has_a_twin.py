@@ -93,6 +93,7 @@ OTHERWISE = {
             "are_integers",
             "chunk_of",
             "floats_of",
+            "function_numbers",
             "is_paired",
             "multiply_matrix",
             "normalize_position",
