@@ -87,7 +87,7 @@ class _Stopped(Exception):
 @book.command(cls=Command)
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @options_of("book solve")
-def solve(out: Path, size: tuple[int, int], rules: str, plies: int) -> None:
+def solve(out: Path, size: tuple[int, int], rules: str, plies: int, max_memory: int | None) -> None:
     """Solve a board of at most 25 points, and write the scores of positions with best play as a book.
 
     OUT is the book. Of boards of at most 9 points it has all positions, of those of at most 16 points the positions
@@ -103,7 +103,7 @@ def solve(out: Path, size: tuple[int, int], rules: str, plies: int) -> None:
     if size[0] * size[1] <= MOST_POINTS:
         _solve_by_rounds(out, size, parse_rules(rules))
     else:
-        sys.exit(_prove_whole_board(out, size, parse_rules(rules), plies))
+        sys.exit(_prove_whole_board(out, size, parse_rules(rules), plies, max_memory))
 
 
 def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules") -> None:
@@ -122,12 +122,14 @@ def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules") -> None:
     write_exact(out, exact, rules)
 
 
-def _prove_whole_board(out: Path, size: tuple[int, int], rules: "Rules", plies: int) -> int:
+def _prove_whole_board(out: Path, size: tuple[int, int], rules: "Rules", plies: int, max_memory: int | None) -> int:
+    from engine.apps.book.proof_table import ENTRY_BYTES
     from engine.apps.book.whole_board import Progress, WholeBoard, write_whole_board
     from engine.support.progress import ProgressBar
     from engine.support.stopping import INTERRUPTED, stopping
 
-    name, board = f"{size[0]}x{size[1]}", WholeBoard(*size, rules)
+    entries = None if max_memory is None else max_memory * 2**20 // ENTRY_BYTES
+    name, board = f"{size[0]}x{size[1]}", WholeBoard(*size, rules, entries)
     with ProgressBar(sys.stderr) as bar, stopping() as stop:
 
         def report(progress: Progress) -> bool:

@@ -20,6 +20,8 @@ OPEN, LOST, PROVED = range(-1, 2)
 """What is known of a position."""
 ENDLESS = 1 << 60
 """Effort of what cannot be had."""
+ENTRY_BYTES = 19
+"""Bytes of an entry of the table."""
 UNKNOWN = 1 << 20
 """The height of a position without a proof in the table."""
 WHITE_TO_MOVE = 1 << 55

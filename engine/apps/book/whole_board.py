@@ -50,8 +50,8 @@ class WholeBoard:
     """A board that Black, who begins in the center, may take whole.
 
     size: (width, height), from 2x2 to 25 points. rules: that count area and forbid suicide, without a tax and a button.
-    root: the position after Black's first move. entries: of the table, 19 bytes each; by default 2 ** (points + 7), at
-    most 2 ** 27, which are 2.6 GB. Raises GoError for others.
+    root: the position after Black's first move. entries: of the table, ENTRY_BYTES each; by default 2 ** (points + 7),
+    at most 2 ** 27, which are 2.6 GB. Raises GoError for others.
     """
 
     def __init__(self, width: int, height: int, rules: Rules, entries: int | None = None) -> None:
@@ -103,7 +103,7 @@ class WholeBoard:
             known = int(prove_takeover(self._proof, self._frames, is_white, _AT_ONCE))
             if known == FULL:
                 board, entries = f"{self.size[0]}x{self.size[1]}", len(self._proof.keys)
-                raise GoError(f"{board}: the table of {entries:,} positions is full, and there is no proof yet")
+                raise GoError(f"{board}: the table of {entries:,} positions is full: more memory may prove it")
             efforts = self._proof.moves[0, : self._proof.plies[0, COUNT], PROOF]
             refuted = len(efforts) if known == PROVED else int((efforts == 0).sum())
             if not on_step(Progress(len(efforts), refuted, self.visits)) and known == OPEN:

@@ -82,6 +82,18 @@ BOOK_ROWS: tuple[Setting, ...] = (
         ),
     ),
     *under(
+        Heading.EXPERT,
+        ("book solve",),
+        integer(
+            "max_memory",
+            "Memory of the table of positions, for a board of more than 16 points, in MiB.",
+            least=1,
+            unit="MiB",
+            default_text="2433, and less for under 20 points",
+            reason="A proof remembers positions in a table, and has no tree and no network.",
+        ),
+    ),
+    *under(
         Heading.PLAY,
         ("book show",),
         integer(

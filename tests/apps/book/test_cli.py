@@ -1,5 +1,6 @@
 """`keima book build` and `show`, and `--book` in a GTP session."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +105,13 @@ def test_a_board_of_more_than_sixteen_points_is_proved(tmp_path: Path) -> None:
     output = run("solve", tmp_path / "6x3.book", "--size", "6x3", "--rules", "chinese-kgs", "--moves", 3)
     assert "6x3: Black +18 without komi, decided after " in output
     assert "-18.0" in run("show", tmp_path / "6x3.book", "d2")
+
+
+def test_a_proof_that_needs_more_memory_says_so(tmp_path: Path) -> None:
+    arguments = ["--size", "5x4", "--max-memory", "1"]
+    result = CliRunner().invoke(keima.main, ["book", "solve", str(tmp_path / "x.book"), *arguments])
+    assert result.exit_code == 1
+    assert re.search(r"5x4: the table of 55,\d+ positions is full: more memory may prove it", result.output)
 
 
 def test_what_cannot_be_proved_is_refused(tmp_path: Path) -> None:
