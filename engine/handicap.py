@@ -20,6 +20,12 @@ def max_fixed_handicap(width: int, height: int) -> int:
     return _MAX_FIXED if has_center else _MAX_WITHOUT_CENTER
 
 
+def possible_handicaps(width: int, height: int) -> str:
+    """Return in words which fixed handicaps a board has."""
+    most = max_fixed_handicap(width, height)
+    return f"{_MIN_STONES} to {most} stones" if most else "none"
+
+
 def fixed_handicap_points(number: int, width: int, height: int) -> list[int]:
     """Return the points of a fixed handicap (GTP 2, section 4.1.1) in GNU Go's order.
 

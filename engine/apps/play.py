@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
-from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.handicap import fixed_handicap_points, possible_handicaps
 from engine.records.diagram import showboard
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
@@ -58,11 +58,14 @@ def cli_play(
     make_player: creates the player for a width and height. limits: of the engine's search for a move or a hint.
     rank: of the engine's moves; hints have full strength. color: the person's.
     record: an SGF file that is continued from its end; its size, komi and rules go before the options'.
-    sgf: where the game is saved; by default keima-DATE-TIME.sgf in the current directory.
+    sgf: where the game is saved, no file yet or the record's; by default keima-DATE-TIME.sgf in the current directory.
     Raises OSError if the game cannot be saved there or the record cannot be read.
     """
     output = stdout or sys.stdout
+    path = Path(sgf) if sgf is not None else Path(f"keima-{datetime.now():%Y%m%d-%H%M%S}.sgf")
     try:
+        if path.is_file() and not (record is not None and path.samefile(record)):
+            raise GoError(f"--sgf: {path} exists, and the game would replace it; --record goes on with a saved game")
         if record is None:
             game = _new_game(size, parse_rules(rules), komi, handicap)
         elif handicap:
@@ -72,7 +75,6 @@ def cli_play(
     except GoError as error:
         output.write(f"keima play: {error}\n")
         return 2
-    path = Path(sgf) if sgf is not None else Path(f"keima-{datetime.now():%Y%m%d-%H%M%S}.sgf")
     require_writable(path)
     if stdin is None and isinstance(sys.stdin, TextIOWrapper):
         # A byte that is not valid in the terminal's encoding becomes an unknown command, not a crash.
@@ -101,8 +103,7 @@ def _new_game(size: int | tuple[int, int], rules: Rules, komi: float, handicap: 
         try:
             game.place_handicap(fixed_handicap_points(handicap, width, height))
         except IllegalMove:
-            most = max_fixed_handicap(width, height)
-            possible = f"2 to {most} stones" if most else "none"
+            possible = possible_handicaps(width, height)
             raise GoError(f"--handicap: expected {possible} on {width}x{height}, got {handicap}") from None
     return game
 

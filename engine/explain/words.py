@@ -54,7 +54,7 @@ def position_text(facts: PositionFacts) -> list[str]:
     size, measured = facts.size, facts.measured
     lines = [
         f"{_player(facts.to_play)} to play: {_lead(measured.lead)}, Black's win rate {measured.winrate:.1%} "
-        f"({measured.visits:,} visits).",
+        f"({measured.visits:,} visit{'' if measured.visits == 1 else 's'}).",
         f"Best: {_line(facts.best, size)}.",
     ]
     if facts.turn is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.clock import TimeSettings
 from engine.errors import BadRules, GoError
-from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.handicap import fixed_handicap_points, max_fixed_handicap, possible_handicaps
 from engine.match.clock import check_clock, clock_text
 from engine.match.errors import MatchError
 from engine.match.openings import OpeningBook
@@ -72,8 +72,9 @@ class MatchSettings:
             check_fields(self)
         except GoError as error:
             raise MatchError(str(error)) from error
-        most = max_fixed_handicap(self.width, self.height)
-        self._check(self.handicap in (0, *range(2, most + 1)), "handicap", self.handicap, f"0, or 2 to {most} here")
+        possible, most = possible_handicaps(self.width, self.height), max_fixed_handicap(self.width, self.height)
+        board = f"{self.width}x{self.height}"
+        self._check(self.handicap in (0, *range(2, most + 1)), "handicap", self.handicap, f"{possible} on {board}")
         if self.openings is not None:
             self._check(not self.handicap, "handicap", self.handicap, "none together with openings")
             self._check(self.games % 2 == 0, "games", self.games, "an even number, for openings are played twice")

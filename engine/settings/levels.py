@@ -64,9 +64,14 @@ LEVELS: Mapping[int, Mapping[str, Level]] = {9: _LADDER_9, 13: _LADDER_13, 19: _
 """By the side of the board, how a player of each rank chooses a move."""
 
 
+def side_of_levels(width: int, height: int) -> int:
+    """Return the side of the board whose levels a board has: the one with the nearest number of points."""
+    return min(LEVELS, key=lambda side: abs(side * side - width * height))
+
+
 def _ladder_on(width: int, height: int) -> Mapping[str, Level]:
-    """Return the levels of a board; those of the size with the nearest number of points if its own has none."""
-    return LEVELS[min(LEVELS, key=lambda side: abs(side * side - width * height))]
+    """Return the levels of a board."""
+    return LEVELS[side_of_levels(width, height)]
 
 
 def ranks_on(width: int, height: int) -> list[str]:

@@ -58,11 +58,13 @@ class SettingOption(click.Option):
         self.setting = setting
         self.heading = setting.heading
         is_flag = setting.kind is Kind.TRUTH
+        # click takes a default of None for a value, and would not miss an option that is required.
+        default = {} if setting.required else {"default": setting.default}
         super().__init__(
             names,
+            **default,
             type=click.BOOL if is_flag else _type(setting),
             is_flag=is_flag,
-            default=setting.default,
             multiple=setting.many,
             required=setting.required,
             help=setting.help,

@@ -128,7 +128,9 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
         pool.memory.clear()
 
     equipment = Equipment(pool, settings, opened.network, forget, opened.human)
-    _warm_up(equipment)
+    least, most = equipment.sizes
+    size = min(max(_WARM_UP_SIZE, least), most)
+    pool.warm_up(size, size, settings.params)
     return equipment
 
 
@@ -140,31 +142,6 @@ def _thread_count(given: Assignments) -> int | None:
         return int(settings_on("analysis")["analysis_threads"].read(text))
     except GoError as error:
         raise GoError(f"numAnalysisThreads: {error}") from None
-
-
-def _warm_up(equipment: "Equipment") -> None:
-    """Analyze a position, so that every kernel and the network of a board are there."""
-    import threading
-
-    from engine.apps.analysis_server.task import Task
-    from engine.game import Game
-    from engine.search.analysis import Wanted
-
-    done = threading.Event()
-    least, most = equipment.sizes
-    game = Game(min(max(_WARM_UP_SIZE, least), most))
-    wanted = Wanted(ownership=True, moves_ownership=True)
-    task = Task(
-        game=game,
-        color=game.to_play,
-        view=game.to_play,
-        params=equipment.settings.params,
-        visits=4,
-        wanted=wanted,
-        on_report=lambda task, report: done.set(),
-    )
-    equipment.pool.submit([task])
-    done.wait()
 
 
 def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None:

@@ -350,6 +350,16 @@ def test_a_record_is_continued_with_its_size_komi_and_rules(tmp_path: Path) -> N
     assert (tmp_path / "old.sgf").read_text().endswith("B[ce])")
 
 
+def test_a_saved_game_is_replaced_only_by_its_own_continuation(tmp_path: Path) -> None:
+    old = tmp_path / "old.sgf"
+    old.write_text("(;GM[1]SZ[5];B[cc])")
+    message = f"--sgf: {old} exists, and the game would replace it; --record goes on with a saved game"
+    assert command(ScriptedPlayer, "quit", size=5, sgf=old) == (2, f"keima play: {message}\n")
+    assert old.read_text() == "(;GM[1]SZ[5];B[cc])"
+    assert command(lambda: ScriptedPlayer("C4"), "C2 quit", record=old, sgf=old)[0] == 0
+    assert [len(load_sgf(old).moves), load_sgf(old).width] == [4, 5]
+
+
 def test_a_record_without_rules_and_komi_takes_those_of_the_options(tmp_path: Path) -> None:
     (tmp_path / "old.sgf").write_text("(;GM[1]SZ[5];B[cc])")
     options = {"record": tmp_path / "old.sgf", "rules": "aga", "komi": 5.5, "color": "white"}

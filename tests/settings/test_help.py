@@ -76,5 +76,21 @@ def test_defaults_and_ranges_are_shown() -> None:
     assert "[required]" in help_of("selfplay")
 
 
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        ("review .", "--out"),
+        ("tune --set c_puct=0.5..3", "--out"),
+        ("selfplay x", "--net"),
+        ("distill x --records .", "--teacher"),
+        ("train convert .", "--out"),
+    ],
+)
+def test_a_required_option_is_missed(words: str, missing: str) -> None:
+    result = CliRunner().invoke(keima.main, words.split())
+    assert result.exit_code == 2
+    assert f"Missing option '{missing}'" in result.output
+
+
 def test_a_seed_promises_reproducible_searches() -> None:
     assert "Seed of all random numbers; makes searches reproducible" in " ".join(help_of("gtp", "--help-all").split())

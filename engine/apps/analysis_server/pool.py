@@ -21,9 +21,10 @@ from engine.color import for_color
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.joined import JoinedEvaluator, joined
+from engine.game import Game
 from engine.players.judge import dead_chains
 from engine.players.passing import dead_matter
-from engine.search.analysis import snapshot
+from engine.search.analysis import Wanted, snapshot
 from engine.search.avoided import avoid_table
 from engine.search.memory import Memory
 from engine.search.params import SearchParams
@@ -38,6 +39,9 @@ _NODES_PER_VISIT = 1.1
 """Nodes of a search limited by visits: one each, and some for evaluations that are in flight when it ends."""
 _LEAST_MIB = 2
 """Memory of a tree, in MiB, when the trees of other clients have taken all of it."""
+_WARM_UP_VISITS = 4
+_WAIT_SECONDS = 0.5
+"""A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _MOST_THREADS = 32
 """More threads would wait for Python's global lock rather than for the evaluator."""
 
@@ -114,6 +118,15 @@ class AnalysisPool:
                 worker = self._new_worker(len(self._workers), is_extra=True)
                 self._workers.append(worker)
                 worker.start()
+
+    def warm_up(self, width: int, height: int, params: SearchParams) -> None:
+        """Analyze a position of this size, so that every kernel and the network are there; wait for it."""
+        done, game = threading.Event(), Game(width, height)
+        wanted = Wanted(ownership=True, moves_ownership=True)
+        view = color = game.to_play
+        self.submit([Task(game, color, view, params, lambda *_: done.set(), visits=_WARM_UP_VISITS, wanted=wanted)])
+        while not done.wait(_WAIT_SECONDS):
+            pass
 
     def cancel(self, chosen: Callable[[Task], bool]) -> None:
         """Cancel the chosen tasks: running ones report their analysis so far, queued ones report None."""

@@ -52,6 +52,8 @@ def explain(
     tasks = search.tasks(like)
     pool = AnalysisPool(evaluator, min(len(tasks), default_threads(evaluator)), params.max_memory_mib)
     try:
+        # Or the time to load kernels would be taken for time to think.
+        pool.warm_up(game.width, game.height, params)
         pool.submit(tasks)
         while True:
             try:

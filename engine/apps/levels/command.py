@@ -8,7 +8,7 @@ import click
 
 from engine.errors import GoError
 from engine.settings.command import Command
-from engine.settings.levels import LEVELS
+from engine.settings.levels import LEVELS, side_of_levels
 from engine.settings.options import options_of
 from engine.settings.searching import refuse_unused, search_params
 from engine.support.stopping import INTERRUPTED, stopping
@@ -24,12 +24,12 @@ def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
     machine does not matter. To continue a stopped run, repeat the command with the same --out; a larger --games or
     another program adds games.
     """
-    if size not in LEVELS:
+    if size not in LEVELS and measures:
         raise GoError(f"{size}x{size} has no ranks of its own: {', '.join(f'{each}x{each}' for each in LEVELS)}")
     if not measures:
         from engine.apps.levels.report import levels_table
 
-        print_tables(sys.stdout, [levels_table(size, {}, [])])
+        print_tables(sys.stdout, [levels_table(side_of_levels(size, size), {}, [])])
         return
     sys.exit(_measure(size, out, options))
 

@@ -9,7 +9,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import DEFAULT_KOMI, Game
 from engine.records.sgf import Record, load_sgf
-from engine.records.sgf_source import read_file
+from engine.records.sgf_source import iterate_records, read_file
 from engine.records.sgf_writer import format_ru
 from engine.rules import Rules, parse_rules, preset_name
 
@@ -77,27 +77,34 @@ def same_name(one: str, other: str) -> bool:
 
 
 def find_games(sources: Sequence[Path], out: Path, broken: Callable[[str], None]) -> list[ReviewGame]:
-    """Load the games of SGF files and of folders with such files.
+    """Load all games of SGF files and of folders with such files.
 
     out: the folder of the review, whose own records are left out. broken: called with one line for each file that
-    cannot be read.
+    cannot be read. Raises GoError for a source in that folder, where the review would replace it.
     """
     games: list[ReviewGame] = []
     ids: set[str] = set()
     stems = set(_RESERVED)
     for name, path in _files(sources, out):
-        try:
-            game = load_game(_unused(name, ids, Path(name).suffix), path)
-            games.append(ReviewGame(**(vars(game) | {"stem": _unused(str(Path(name).with_suffix("")), stems, "")})))
-        except GoError as error:
-            broken(" ".join(str(error).split()))
+        stem = str(Path(name).with_suffix(""))
+        for label, data in iterate_records([path], lambda error: broken(" ".join(str(error).split()))):
+            number = label.removeprefix(path.name)  # of one of several games
+            try:
+                game = _game_of(_unused(name + number, ids, Path(name).suffix + number), f"{path}{number}", data)
+                games.append(ReviewGame(**(vars(game) | {"stem": _unused(stem, stems, "")})))
+            except GoError as error:
+                broken(" ".join(str(error).split()))
     return games
 
 
 def load_game(name: str, path: Path) -> ReviewGame:
-    """Load one game and play it once. Raises GoError for a record that cannot be read or played."""
-    data = read_file(path)
-    record = load_sgf(data, name=str(path))
+    """Load the first game of a file and play it once. Raises GoError for what cannot be read or played."""
+    return _game_of(name, str(path), read_file(path))
+
+
+def _game_of(name: str, called: str, data: bytes) -> ReviewGame:
+    """Return the game of a record. called: its name in messages. Raises GoError if it cannot be read or played."""
+    record = load_sgf(data, name=called)
     is_handicap = (record.handicap or 0) > 1
     komi = record.komi if record.komi is not None else _HANDICAP_KOMI if is_handicap else DEFAULT_KOMI
     rules = record.rules or parse_rules(_ASSUMED_RULES)
@@ -111,6 +118,8 @@ def _files(sources: Iterable[Path], out: Path) -> Iterator[tuple[str, Path]]:
     """Yield (name relative to the source, path) of every record, in a fixed order, each file once."""
     seen, own = set(), out.resolve()
     for source in sources:
+        if own in (source.resolve(), *source.resolve().parents):
+            raise GoError(f"{source}: the review's own files would replace records in {out}: choose another --out")
         found = sorted(source.rglob("*")) if source.is_dir() else [source]
         for path in found:
             real = path.resolve()

@@ -10,7 +10,7 @@ from engine.clock import TimeSettings
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
-from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.handicap import fixed_handicap_points, max_fixed_handicap, possible_handicaps
 from engine.match.clock import parse_clock
 from engine.records.sgf import Record
 from engine.rules import MOST_KOMI, PRESETS, SERVER_PRESETS, Rules, is_komi, parse_rules, preset_name
@@ -69,9 +69,9 @@ class GameSettings:
             raise GoError(f"expected a komi of whole or half points, at most {MOST_KOMI:g}, got {self.komi}")
         game = Game(self.width, self.height, rules=parse_rules(self.rules), komi=self.komi)
         if self.handicap:
-            most = max_fixed_handicap(self.width, self.height)
-            if not 2 <= self.handicap <= most:
-                raise GoError(f"expected a handicap of 0, or of 2 to {most} stones, got {self.handicap}")
+            if not 2 <= self.handicap <= max_fixed_handicap(self.width, self.height):
+                possible = possible_handicaps(self.width, self.height)
+                raise GoError(f"expected a handicap of {possible} on {self.width}x{self.height}, got {self.handicap}")
             game.place_handicap(fixed_handicap_points(self.handicap, self.width, self.height))
         return game
 

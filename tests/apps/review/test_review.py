@@ -262,6 +262,27 @@ def test_records_in_the_folder_of_the_review_are_not_reviewed(tmp_path: Path) ->
     assert {each["id"] for each in answers(tmp_path / "out")} == {"game.sgf"}
 
 
+@pytest.mark.parametrize("source", [".", "game.sgf", "sub", "sub/game.sgf"])
+def test_a_review_would_not_replace_the_records_that_it_is_given(tmp_path: Path, source: str) -> None:
+    write(tmp_path / "sub", game=GAME)
+    write(tmp_path, game=GAME)
+    with pytest.raises(GoError, match=r"the review's own files would replace records in .*: choose another --out"):
+        run(tmp_path, tmp_path / source)
+    assert (tmp_path / "game.sgf").read_text(encoding="utf-8") == GAME
+
+
+def test_all_games_of_a_file_are_reviewed_but_for_those_that_are_damaged(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", many=GAME + "(;GM[1]SZ[5];B[zz])" + GAME)
+    (source / "lines.sgfl").write_text(f"{GAME}\n".replace("PB[", "PB[Another "), encoding="utf-8")
+    status, _, errors = run(tmp_path / "out", source, source / "lines.sgfl")
+    assert status == 1
+    assert "many.sgf#2: " in errors
+    assert {each["id"] for each in answers(tmp_path / "out")} == {"many.sgf#1", "many.sgf#3", "lines.sgfl:000001"}
+    assert {each.name for each in (tmp_path / "out").glob("*.html")} == {
+        *("index.html", "many.html", "many-2.html", "lines.html")
+    }
+
+
 def test_a_record_that_changed_is_not_mixed_with_its_old_analysis(tmp_path: Path) -> None:
     source = write(tmp_path / "in", game=GAME)
     run(tmp_path / "out", source)

@@ -290,7 +290,7 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
         ("new", {"komi": "nan"}, "komi: expected a number from -400 to 400, got 'nan'"),
         ("new", {"komi": 0.3}, "expected a komi of whole or half points"),
         ("new", {"rules": "chess"}, "chess"),
-        ("new", {"handicap": 1}, "expected a handicap of 0, or of 2 to"),
+        ("new", {"handicap": 1}, "expected a handicap of none on 5x5, got 1"),
         ("new", {"black": "nobody"}, "nobody"),
         ("new", {"seconds": 0}, "seconds: expected a number above 0 and at most 3600, got 0"),
         ("new", {"color": "black"}, "got color"),
