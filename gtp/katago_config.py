@@ -34,6 +34,7 @@ _SIZES = ("defaultBoardSize", "defaultBoardXSize", "defaultBoardYSize")
 _GAME = ("rules", *_RULES, *_SIZES)
 ANALYSIS_KEYS = ("numAnalysisThreads", "warnUnusedFields")
 """Keys that `keima analysis` reads itself."""
+_KNOWN = (*PARAMS, *_GAME, *ANALYSIS_KEYS)
 
 
 class Changes(NamedTuple):
@@ -44,16 +45,18 @@ class Changes(NamedTuple):
 
 
 def read_assignments(path: Path) -> Assignments:
-    """Return the keys and values of a configuration file of KataGo's. Raises GoError naming the line."""
+    """Return the keys and values of a configuration file of KataGo's. Raises GoError naming a bad line or key."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise GoError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
         raise GoError(f"{path}: {error}") from None
     return _assignments(lines, str(path))
 
 
 def parse_assignments(text: str) -> Assignments:
-    """Return what `KEY=VALUE,KEY=VALUE` says. Raises GoError."""
+    """Return what `KEY=VALUE,KEY=VALUE` says. Raises GoError, for an unknown key, too."""
     return _assignments(text.split(","), "the command line")
 
 
@@ -66,6 +69,9 @@ def _assignments(lines: Iterable[str], place: str) -> Assignments:
         match = _ASSIGNMENT.fullmatch(text)
         if match is None:
             raise GoError(f"{place}, line {number}: expected key = value, got {text!r}")
+        if why_no_effect(match[1]) is None and match[1] not in _KNOWN:
+            near = get_close_matches(match[1], (*_KNOWN, *NO_EFFECT), n=1, cutoff=0.0)
+            raise GoError(f"{place}, line {number}: unknown key {match[1]!r}; the nearest is {near[0]!r}")
         found[match[1]] = match[2].strip().strip('"')
     return found
 
@@ -81,24 +87,15 @@ def assignments(files: Iterable[Path], overrides: Iterable[str]) -> Assignments:
 
 
 def lines_without_effect(names: Iterable[str]) -> list[str]:
-    """Return a line for each of KataGo's keys, saying why it has no effect. Raises GoError for an unknown key."""
-    lines = []
-    for name in names:
-        reason = why_no_effect(name)
-        if reason is None and name in (*PARAMS, *_GAME, *ANALYSIS_KEYS):
-            reason = "it belongs to another command"
-        if reason is None:
-            known = [*PARAMS, *NO_EFFECT, *_GAME, *ANALYSIS_KEYS]
-            near = get_close_matches(name, known, n=1, cutoff=0.0)
-            raise GoError(f"unknown key {name!r} in the configuration; the nearest is {near[0]!r}")
-        lines.append(f"keima: {name} has no effect: {reason}")
-    return lines
+    """Return a line for each of KataGo's keys, saying why it has no effect."""
+    reasons = {name: why_no_effect(name) or "it belongs to another command" for name in names}
+    return [f"keima: {name} has no effect: {reason}" for name, reason in reasons.items()]
 
 
 def session_changes(given: Mapping[str, str]) -> tuple[Changes, list[str]]:
     """Return what a configuration changes in a GTP session, and the lines about keys without effect.
 
-    Raises GoError, naming the key, for an unknown key or a bad value.
+    Raises GoError, naming the key, for a bad value.
     """
     found, unused = Changes({}, {}), []
     for name, text in given.items():

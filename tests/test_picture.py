@@ -100,6 +100,14 @@ def test_a_place_without_a_name_is_no_traceback(record: Path) -> None:
     assert result.exit_code != 0 and "directory" in result.output
 
 
+def test_a_name_for_another_format_is_refused(record: Path) -> None:
+    out = record.parent / "game.png"
+    result = CliRunner().invoke(main, ["draw", str(record), str(out)])
+    assert result.exit_code == 1
+    assert "expected a name that ends with .svg" in result.output
+    assert not out.exists()
+
+
 def test_a_move_that_a_record_does_not_have_is_one_line(record: Path) -> None:
     result = CliRunner().invoke(main, ["draw", str(record), "--move", "4"])
     assert result.exit_code == 1

@@ -128,4 +128,4 @@ def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...
     assert isinstance(program, click.Group)
     other = program.get_command(ctx, command)
     if other is not None:
-        other.make_context(command, list(options))
+        other.make_context(f"{ctx.find_root().command_path} {command}", list(options))

@@ -10,7 +10,7 @@ import keima
 from engine.errors import GoError
 from engine.rules import parse_rules
 from engine.search.params import SearchParams
-from gtp.katago_config import lines_without_effect, session_changes
+from gtp.katago_config import lines_without_effect, parse_assignments, read_assignments, session_changes
 from gtp.katago_names import MUTABLE, NO_EFFECT, why_no_effect
 from gtp.params import PARAMS
 from gtp.state import Perspective, SessionConfig
@@ -116,7 +116,7 @@ def test_single_rules_change_those_named() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("maxVisist=5", "unknown key 'maxVisist' in the configuration; the nearest is 'maxVisits'"),
+        ("maxVisist=5", "the command line, line 1: unknown key 'maxVisist'; the nearest is 'maxVisits'"),
         ("logdir=x", "the nearest is 'logDir'"),
         ("maxVisits=many", "maxVisits 'many': must be"),
         ("cpuctExploration=11", "cpuctExploration '11': must be from 0 to 10"),
@@ -159,8 +159,14 @@ def test_a_key_of_the_other_command_is_no_typing_error() -> None:
         "keima: numAnalysisThreads has no effect: it belongs to another command",
         "keima: rules has no effect: it belongs to another command",
     ]
-    with pytest.raises(GoError, match="'numAnalysisThreads'"):
-        lines_without_effect(["numAnalysisThread"])
+    with pytest.raises(GoError, match="line 1: unknown key 'numAnalysisThread'; the nearest is 'numAnalysisThreads'"):
+        parse_assignments("numAnalysisThread=2")
+
+
+def test_an_unknown_key_of_a_file_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "gtp.cfg").write_text("# visits\nmaxVisits = 5\nfooBar = 1\n", encoding="utf-8")
+    with pytest.raises(GoError, match=r"gtp\.cfg, line 3: unknown key 'fooBar'; the nearest is "):
+        read_assignments(tmp_path / "gtp.cfg")
 
 
 def test_katagos_words_for_network_and_version_are_understood(

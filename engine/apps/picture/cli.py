@@ -26,6 +26,8 @@ def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None)
     from engine.records.sgf import load_sgf
     from engine.support.files import require_writable, write_atomically
 
+    if out is not None and out != Path("-") and out.suffix.lower() not in ("", ".svg"):
+        raise GoError(f"{out}: expected a name that ends with .svg, for the picture is SVG")
     loaded = load_sgf(record)
     for warning in loaded.warnings:
         click.echo(f"{record}: {warning}", err=True)

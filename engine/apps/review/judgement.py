@@ -20,6 +20,7 @@ _OPENING_SHARE, _ENDGAME_SHARE = 0.14, 0.42
 _DECIDED = 0.98
 """Win rate from which on a game counts as decided."""
 _RANK = re.compile(r"P?\s*([0-9]{1,2}|[初一二三四五六七八九十])\s*(PRO|P|DAN|D|KYU|K|段|단|级|級|급)(?![A-Z])")
+_MOST_KYU, _MOST_DAN = 30, 9
 _CHINESE_NUMBERS = {"初": 1} | {digit: number for number, digit in enumerate("一二三四五六七八九十", 1)}
 
 
@@ -144,8 +145,10 @@ def read_rank(rank: str) -> Limits | None:
 
 
 def checked_rank(rank: str) -> str:
-    """Return a rank that the user typed. Raises GoError if it is none."""
-    if read_rank(rank) is None:
+    """Return a rank that the user typed. Raises GoError if it is none from 30k to 9d, 1p to 9p."""
+    found = _RANK.match(rank.strip().upper())
+    most = 0 if found is None else _MOST_KYU if found[2] in ("K", "KYU", "级", "級", "급") else _MOST_DAN
+    if found is None or (found[1].isdigit() and not 1 <= int(found[1]) <= most):
         raise GoError(f"expected a rank such as 12k, 3d or 9p, got {rank!r}")
     return rank
 

@@ -358,9 +358,10 @@ def test_the_command_reviews_a_file_with_the_shipped_9x9_network(tmp_path: Path)
     assert "zero9" in summary(tmp_path / "out")["network"]
 
 
-def test_a_rank_that_is_none_is_refused_before_the_network_is_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rank", ["best", "40k", "0k", "10d", "12p"])
+def test_a_rank_that_is_none_is_refused_before_the_network_is_loaded(tmp_path: Path, rank: str) -> None:
     source = write(tmp_path / "in", game=GAME)
-    done = CliRunner().invoke(keima.main, ["review", str(source), "--out", str(tmp_path / "out"), "--rank", "best"])
+    done = CliRunner().invoke(keima.main, ["review", str(source), "--out", str(tmp_path / "out"), "--rank", rank])
     assert done.exit_code == 1
-    assert "expected a rank such as 12k, 3d or 9p, got 'best'" in done.output
+    assert f"expected a rank such as 12k, 3d or 9p, got {rank!r}" in done.output
     assert not (tmp_path / "out").exists()
