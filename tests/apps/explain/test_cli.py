@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import keima
 from engine.apps.explain.cli import cli_explain, position_of
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.search.params import SearchParams
 from tests.search.fakes import FakeEvaluator
 
@@ -32,6 +35,23 @@ def explained(record: Path, move: int | None = None, play: str | None = None, *,
     position = position_of(record, move, play)
     assert cli_explain(position, FakeEvaluator(), PARAMS, visits=5, seconds=None, as_json=as_json, stdout=stdout) == 0
     return stdout.getvalue()
+
+
+class SlowToStart(FakeEvaluator):
+    """A fake whose first call takes a second, as if it compiled kernels."""
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Wait once, then evaluate."""
+        if self.calls == 0:
+            time.sleep(1.0)
+        super().evaluate(positions, count, out)
+
+
+def test_the_time_to_think_does_not_begin_before_kernels_are_loaded(record: Path) -> None:
+    stdout = io.StringIO()
+    position = position_of(record, None, None)
+    cli_explain(position, SlowToStart(), PARAMS, visits=None, seconds=0.8, as_json=True, stdout=stdout)
+    assert json.loads(stdout.getvalue())["position"]["visits"] > 1
 
 
 def test_the_last_move_is_explained_unless_another_is_named(record: Path) -> None:
