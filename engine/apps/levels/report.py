@@ -17,7 +17,8 @@ def levels_table(size: int, ratings: "dict[str, Rating]", results: Sequence[Resu
     from rich.table import Table
 
     table = Table(title=f"{size}x{size}, Elo above GNU Go 3.8 at level 10" if results else f"{size}x{size}")
-    for heading in ("rank", "visits", "temperature", "most loss", "Elo", "95 %", "step", "games"):
+    of_games = ("Elo", "95 %", "step", "games") if results else ()
+    for heading in ("rank", "visits", "temperature", "most loss", *of_games):
         table.add_column(heading, justify="left" if heading == "rank" else "right")
     before: float | None = None
     ranks = list(LEVELS[size])
@@ -26,7 +27,8 @@ def levels_table(size: int, ratings: "dict[str, Rating]", results: Sequence[Resu
         words = ["", "", ""] if level is None else _level_words(level.visits, level.temperature, level.most_loss)
         step = "" if rating is None or before is None or level is None else f"{rating.elo - before:+.0f}"
         count = sum(name in (each.first, each.second) for each in results)
-        table.add_row(name, *words, *_rating_words(rating), step, str(count or ""))
+        found = (*_rating_words(rating), step, str(count or "")) if results else ()
+        table.add_row(name, *words, *found)
         before = None if rating is None else rating.elo
     return table
 

@@ -158,6 +158,8 @@ def test_the_table_shows_every_rank_of_a_size() -> None:
         answer = CliRunner().invoke(main, ["levels", "--size", str(size)])
         assert answer.exit_code == 0
         assert all(f" {rank} " in answer.output for rank in ladder)
-    assert "9x9" in CliRunner().invoke(main, ["levels", "--size", "11"]).output, "the nearest by points"
+    shown = CliRunner().invoke(main, ["levels", "--size", "11"]).output
+    assert "9x9" in shown, "the nearest by points"
+    assert "Elo" not in shown, "without games"
     measured = CliRunner().invoke(main, ["levels", "--measure", "--size", "11"]).output
     assert "11x11 has no ranks of its own" in measured
