@@ -298,7 +298,8 @@ class Code:
         2^x = 2^n * 2^r with n the integer nearest to x, from -126 to 127, and 2^r by a polynomial, |r| <= 1/2. If
         `has_powers`, n is the integer below x, and the result is 0 or infinite where float32 has no number for it.
         """
-        builder, shift, degree = self.builder, self.number(_SHIFT), 3 if self.rounded else 4 if self.are_integers else 6
+        builder, shift = self.builder, self.number(_SHIFT)
+        degree = 3 if self.rounded else 4 if self.are_integers else 6
         if not self.has_powers:
             shifted = builder.fadd(x, shift)
             r = builder.fsub(x, builder.fsub(shifted, shift))
@@ -330,7 +331,7 @@ class Code:
         zero = self.number(0.0)
         inverse = self.call("llvm.x86.avx512.rcp14.ps.512", self._type, right, zero, self._every)
         if not self.has_powers:
-            # One step of Newton's method: a division of 16 floats takes as long as 16 of them.
+            # One step of Newton's method makes it exact to float32.
             error = self.fma(self.builder.fneg(right), inverse, self.number(1.0))
             inverse = self.fma(inverse, error, inverse)
         return self.builder.fmul(left, inverse)

@@ -137,7 +137,6 @@ def _round_rows(code: Code, rounded: IntegerRows) -> None:
                 code.larger(_sizes(code, code.load(code.at(source, channel))), builder.load(largest)), largest
             )
         size = builder.extract_element(code.total(builder.load(largest), code.larger), INTEGER(0))
-        # One number is divided, not a vector, which takes up to four times as long.
         scale = code.every(builder.fdiv(limit, size))
         with code.loop(rounded.channels, code.lanes) as channel:
             number = builder.fmul(code.load(code.at(source, channel)), scale)

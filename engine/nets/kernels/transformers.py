@@ -84,7 +84,7 @@ def written_numbers(layout: Layout) -> int:
 
 @kernel
 def function_numbers(layout: Layout) -> int:
-    """Return what activations and powers are computed with: those to be int16 to their precision, but in float32."""
+    """Return what activations and powers are called with: `written_numbers`, but to the precision of int16."""
     return rounding_of(layout.numbers) if are_integers(layout) else written_numbers(layout)
 
 
