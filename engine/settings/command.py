@@ -1,10 +1,11 @@
 """The click command class of all commands: `--help` groups options under headings, `--help-all` adds expert options."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from engine.settings.options import shown
 from engine.settings.setting import Heading, Setting
@@ -117,6 +118,25 @@ class Group(click.Group):
     """A group whose commands are `Command` objects."""
 
     command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name, the command and its arguments. Raises NoSuchCommand, which names those that are nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            # click compares with the commands that are loaded already.
+            raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+
+
+def refuse_given(names: Iterable[str], reason: str) -> None:
+    """Raise UsageError, "--OPTION REASON", if the command line of the present command has one of these options."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        is_given = option.name is not None and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        if is_given and option.name in names:
+            raise click.UsageError(f"{option.opts[0]} {reason}", context)
 
 
 def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...]) -> None:

@@ -299,6 +299,13 @@ def test_the_command_plays_with_its_options_and_closes_the_player(tmp_path: Path
     assert "You play white" in shown
 
 
+def test_a_record_goes_before_the_options_and_the_game_says_so(tmp_path: Path) -> None:
+    record = tmp_path / "old.sgf"
+    record.write_text("(;SZ[5]KM[3.5]RU[Japanese];B[cc])")
+    options = {"size": 9, "komi": 7.5, "rules": "chinese", "record": record, "sgf": tmp_path / "new.sgf"}
+    assert "5x5, japanese rules, komi 3.5." in command(ScriptedPlayer, "quit", **options)[1]
+
+
 def test_the_command_names_a_file_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     command(ScriptedPlayer, "C3 quit")

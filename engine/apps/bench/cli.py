@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from engine.settings.command import Command, search_keys
+from engine.settings.command import Command, refuse_given, search_keys
+from engine.settings.commands import well_quoted
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused
-from engine.support.command_line import joined, startable
+from engine.support.command_line import joined
 from engine.support.cores import usable_cores
 from engine.support.installation import this_program
 from engine.support.stopping import interrupting
@@ -27,19 +27,9 @@ _EVALUATING = ("net", "backend", "precision", "profile", "threads", "katago")
 """Options that decide what is measured; the others decide how and are passed to `cli_bench`."""
 
 
-def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return the command unchanged. Raises BadParameter if a quote is not closed."""
-    try:
-        startable(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r}: {error}", ctx, param) from error
-    return value
-
-
 @click.command(cls=Command, keys=search_keys)
 @options_of("bench", katago=well_quoted, settings=read_settings)
-@click.pass_context
-def bench(ctx: click.Context, /, **options: Any) -> None:
+def bench(**options: Any) -> None:
     """Measure start-up, playouts, evaluations and visits.
 
     The network is measured in every backend and precision that runs at full speed on this machine, or only in those of
@@ -55,17 +45,14 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     has_shapes, shapes = options.pop("shapes"), options.pop("shape_names")
     if options.pop("quality"):
         sys.exit(_quality(options))
-    given = [name for name in _QUALITY if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
-    if given:
-        raise click.UsageError(f"{', '.join(given)}: only with --quality")
+    refuse_given(_QUALITY, "is only for --quality")
     for name in _QUALITY:
         del options[name]
     if has_choice:
         sys.exit(_choose(options))
     if has_shapes:
         sys.exit(_shapes(options, shapes))
-    if shapes:
-        raise click.UsageError("--shape: only with --shapes")
+    refuse_given({"shape_names"}, "is only for --shapes")
     sys.exit(_speeds(options))
 
 

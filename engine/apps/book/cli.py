@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BOOK_FILE = "opening.book"
 """The book in the directory of its run."""
+_OF_THE_BOOK = ("--size", "--rules", "--komi", "--book")
 
 
 @click.group(cls=Group)
@@ -181,6 +182,9 @@ def use(ctx: click.Context, file: str, options: tuple[str, ...]) -> None:
     from engine.book.book import Book
 
     about = Book.open(file).about
+    for word in options:
+        if word.partition("=")[0] in _OF_THE_BOOK:
+            raise click.UsageError(f"{word}: the book decides this; keima book show names its size, rules and komi")
     words = ["--book", file, "--size", f"{about.width}x{about.height}", "--rules", about.rules.to_json()]
     program = ctx.find_root().command
     gtp = program.get_command(ctx, "gtp") if isinstance(program, click.Group) else None

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from engine.errors import GoError
-from engine.settings.command import Command
+from engine.settings.command import Command, refuse_given
 from engine.settings.levels import LEVELS, side_of_levels
 from engine.settings.options import options_of
 from engine.settings.searching import refuse_unused, search_params
@@ -27,6 +27,8 @@ def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
     if size not in LEVELS and measures:
         raise GoError(f"{size}x{size} has no ranks of its own: {', '.join(f'{each}x{each}' for each in LEVELS)}")
     if not measures:
+        names = {each.name for each in click.get_current_context().command.params} - {"measures", "size"}
+        refuse_given(names, "is only for --measure")
         from engine.apps.levels.report import levels_table
 
         print_tables(sys.stdout, [levels_table(side_of_levels(size, size), {}, [])])

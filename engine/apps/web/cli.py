@@ -10,6 +10,7 @@ import click
 
 from engine.color import BLACK, WHITE
 from engine.settings.command import Command, require_options_of
+from engine.settings.commands import of_a_program
 from engine.settings.options import options_of
 from engine.support.command_line import joined
 from engine.support.installation import installed_program
@@ -23,7 +24,7 @@ _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none":
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
-@options_of("web")
+@options_of("web", engine=of_a_program)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **asked: Any) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from engine.settings.command import Command
+from engine.settings.command import Command, refuse_given
 from engine.settings.options import options_of
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
@@ -79,23 +78,15 @@ def make_teacher(options: dict[str, Any]) -> "Teacher":
 
     name = options["teacher"]
     if name == PLAYOUTS:
-        _refuse_given(f"--teacher {PLAYOUTS}", *_OF_PROGRAMS, *_OF_NETWORKS)
+        refuse_given({*_OF_PROGRAMS, *_OF_NETWORKS}, f"does nothing with --teacher {PLAYOUTS}")
         return _playouts(options)
     if find_network(name).exists():
-        _refuse_given("a network", *_OF_PROGRAMS)
+        refuse_given(_OF_PROGRAMS, "does nothing with a network")
         return _network(options)
     from engine.train.teaching.gtp_teacher import GtpTeacher
 
-    _refuse_given("a GTP program", *_OF_NETWORKS, "threads")
+    refuse_given({*_OF_NETWORKS, "threads"}, "does nothing with a GTP program")
     return GtpTeacher(name, visits=options["visits"], programs=options["programs"], seconds=options["hang"])
-
-
-def _refuse_given(teacher: str, *names: str) -> None:
-    """Raise UsageError if one of these options, which have no effect with this teacher, is on the command line."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        if option.name in names and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{option.opts[0]} does nothing with {teacher}")
 
 
 def _playouts(options: dict[str, Any]) -> "Teacher":
@@ -119,7 +110,7 @@ def _network(options: dict[str, Any]) -> "Teacher":
 
     visits, symmetries, profile = options["visits"], options["symmetries"], options["profile"]
     if visits is not None:
-        _refuse_given("--visits", "symmetries")
+        refuse_given({"symmetries"}, "does nothing with --visits")
     network = open_network(options["teacher"], Computing.of(options), profile)
     facts, evaluator = network.facts, network.evaluator
     called = f"{network_identity(Path(facts.file), profile)} {facts.precision}"

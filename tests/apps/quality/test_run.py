@@ -96,7 +96,7 @@ def test_searches_by_time_are_judged_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["bench", "--positions", "3"], "only with --quality"),
+        (["bench", "--positions", "3"], "--positions is only for --quality"),
         ([*QUICK, "--compare", "c_puct"], "expected key=value"),
         ([*QUICK, "--compare", "nothing=1"], "unknown setting"),
         ([*QUICK, "--katago", "katago gtp"], "--katago needs the --net"),
