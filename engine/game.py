@@ -50,6 +50,7 @@ from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
 from engine.vertex import NO_POINT, PASS, format_vertex, from_policy_index, points
 
 DEFAULT_KOMI = 7.5
+HANDICAP_KOMI = 0.5
 
 
 class Move(NamedTuple):

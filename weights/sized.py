@@ -7,6 +7,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from engine.nets.spec import NetSpec
+from engine.support.files import write_atomically
 from weights import native
 
 FOLDER_SUFFIX = ".sizes"
@@ -50,6 +51,17 @@ def packed(file: Path) -> bytes:
         for path in (file, *folder_of(file).glob(f"*x*{native.SUFFIX}")):
             archive.write(path, path.relative_to(file.parent))
     return content.getvalue()
+
+
+def write_packed(content: bytes, file: Path) -> None:
+    """Write the network of `packed` as `file`, with those that belong to it and without those of an earlier one."""
+    for path in folder_of(file).glob(f"*x*{native.SUFFIX}"):
+        path.unlink()
+    with ZipFile(io.BytesIO(content)) as archive:
+        network, *sized = archive.namelist()
+        for name in sized:
+            write_atomically(folder_of(file) / Path(name).name, archive.read(name))
+        write_atomically(file, archive.read(network))
 
 
 def unpacked(content: bytes, folder: Path) -> Path:

@@ -144,13 +144,16 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
     return RawNetwork(_profiled(evaluator, profile), facts, evaluator.prepare)
 
 
-def profiled_evaluator(spec: NetSpec, computing: Computing, profile: str | None = None) -> Evaluator:
+def profiled_evaluator(
+    spec: NetSpec, computing: Computing, profile: str | None = None, file: Path | None = None
+) -> Evaluator:
     """Create the evaluator of a network; a human network imitates the players of the profile.
 
+    file: see `make_evaluator`.
     Raises GoError if backend or precision do not support it, or the profile does not fit.
     """
     check_profile(spec, profile)
-    return _profiled(make_evaluator(spec, computing), profile)
+    return _profiled(make_evaluator(spec, computing, file), profile)
 
 
 def _profiled(evaluator: NetworkEvaluator, profile: str | None) -> Evaluator:

@@ -71,6 +71,12 @@ class Record:
         first = () if self.start is None else (self.start,)
         return first + tuple(step for step in self.steps if isinstance(step, Setup))
 
+    @property
+    def is_handicap_game(self) -> bool:
+        """Whether Black has handicap stones: HA says so, or the first node sets up two black stones or more alone."""
+        colors = [] if self.start is None else [color for _, color in self.start.stones]
+        return (self.handicap or 0) > 1 or (len(colors) > 1 and set(colors) == {BLACK})
+
     def first_game(self, *, rules: Rules | None = None) -> Game:
         """Return the game of the first node, before all steps. rules: override those of the record. Raises BadSgf."""
         return replace(self, steps=self.moves).game(1, rules=rules)

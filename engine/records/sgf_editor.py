@@ -63,7 +63,14 @@ class RecordEditor:
 
     def add_variation(self, number: int, moves: Sequence[Move], comment: str) -> None:
         """Add a variation that begins instead of move `number`, with a comment at its first move."""
-        node, beside = self._nodes[self._place(number)]
+        place = self._place(number)
+        if place == 0:
+            # Nothing stands beside a root: its move gets a node of its own, with the comment, which is about the move.
+            root, _ = self._nodes[0]
+            move = {key: root.pop(key) for key in [*root] if key in _MOVES or key == "C"}
+            self._nodes.insert(1, (move, []))
+            place = 1
+        node, beside = self._nodes[place]
         played = [{color_letter(move.color): [format_sgf(move.vertex, self._width).encode("ascii")]} for move in moves]
         played[0]["C"] = [_encode(comment)]
         # Stones that are set up in the move's own node belong to the variation, too.

@@ -4,7 +4,7 @@ from engine.color import BLACK, WHITE
 from engine.game import Move
 from engine.records.sgf import load_sgf, load_variations
 from engine.records.sgf_editor import RecordEditor
-from engine.vertex import parse_sgf
+from engine.vertex import format_sgf, parse_sgf
 
 
 def edited(text: str, comments: dict[int, str], variations: dict[int, str]) -> str:
@@ -46,6 +46,14 @@ def test_a_variation_begins_instead_of_its_move() -> None:
         parse_sgf(each, 9, 9) for each in ("ee", "cc", "gg")
     ]
     assert sorted(lines_of(text)) == ["dd ff", "ee cc hh"]
+
+
+def test_a_move_in_the_root_gets_a_node_of_its_own_for_its_variation() -> None:
+    text = edited("(;SZ[9]PB[Me]B[ee]C[Mine];W[cc];B[gg])", {1: "Bad"}, {1: "dd ff"})
+    found = load_sgf(text.encode())
+    assert [format_sgf(move.vertex, 9) for move in found.moves] == ["ee", "cc", "gg"]
+    assert (found.black, found.comments[1]) == ("Me", "Mine\n\nBad")
+    assert lines_of(text) == ["dd ff"]
 
 
 def test_variations_of_the_record_stay_beside_the_new_one() -> None:

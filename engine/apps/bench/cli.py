@@ -125,10 +125,10 @@ def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
 
 def _quality(options: dict[str, Any]) -> int:
     """Run `keima bench --quality` and return the exit status."""
-    from engine.apps.quality.network import network_digest
     from engine.apps.quality.run import cli_quality
     from engine.apps.quality.settings import DEFAULT_SECONDS, DEFAULT_SIZES, DEFAULT_VISITS, QualitySettings
     from engine.evaluators.factory import Computing, open_network, open_rollouts
+    from engine.evaluators.named import identity_of
 
     refuse_unused(options)
     file, katago = network_named(options["net"]), options["katago"]
@@ -140,7 +140,7 @@ def _quality(options: dict[str, Any]) -> int:
         katago = f"{katago} {joined(['-model', str(find_network(file))])}"
     has_limit = options["visits"] or options["move_seconds"]
     asked = QualitySettings(
-        network=network_digest(options["net"]),
+        network=identity_of(options["net"]),
         sizes=options["sizes"] or DEFAULT_SIZES,
         visits=(options["visits"] or ()) if has_limit else DEFAULT_VISITS,
         seconds=options["move_seconds"] if has_limit else DEFAULT_SECONDS,

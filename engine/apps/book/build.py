@@ -88,15 +88,15 @@ class Builder:
         self.graph = Graph(self._area)
         self._positions: list[_Position] = []
         self._steps = 0
-        self.seconds = 0.0
+        self.seconds = self._stored = 0.0
         self._run = RunFolder(folder, asked.to_json())
         self._searched: dict[int, Searched] = {}
         for line in self._run.read(_parsed, "position or step of a book"):
+            self.seconds += line.seconds
             if isinstance(line, _StepLine):
-                self.seconds += line.seconds
                 self._finish(line.edges, folder)
             else:
-                self._searched[line[0]] = line[1]
+                self._searched[line.position] = line.searched
 
     def __len__(self) -> int:
         return len(self.graph)
@@ -106,7 +106,7 @@ class Builder:
 
         report: called with the number of searched positions after each search; may raise to end the run.
         """
-        start = time.monotonic()
+        self._stored = time.monotonic()
         edges, games = self._chosen()
         if not games and not edges:
             return False
@@ -117,17 +117,23 @@ class Builder:
             number = missing[place]
             searched = self._result(tree, root, games[number - first][1].place)
             self._searched[number] = searched
-            self._run.add({"position": number, "chosen": searched.chosen, "moves": [list(m) for m in searched.moves]})
+            found = {"chosen": searched.chosen, "moves": [list(m) for m in searched.moves]}
+            self._run.add({"position": number, **found, "seconds": self._lap()})
             report(first + len(self._searched))
 
         positions = [games[number - first][0] for number in missing]
         extent = Extent(self._asked.visits, seed=self._asked.seed)
         search_all(self._evaluator, positions, self._params, extent, safe_vertices, end)
-        seconds = round(time.monotonic() - start, 3)
-        self.seconds += seconds
-        self._run.add({"step": self._steps, "seconds": seconds, "edges": [list(each) for each in edges]})
+        self._run.add({"step": self._steps, "seconds": self._lap(), "edges": [list(each) for each in edges]})
         self._add(edges, [position for _, position in games])
         return True
+
+    def _lap(self) -> float:
+        """Return the seconds since the last line of the run, and count them: a run may end after any line."""
+        now = time.monotonic()
+        seconds, self._stored = round(now - self._stored, 3), now
+        self.seconds += seconds
+        return seconds
 
     def _finish(self, edges: tuple[Edge, ...], folder: Path | None) -> None:
         """Add a step of an earlier run. Raises GoError where its lines do not fit together."""
@@ -230,12 +236,20 @@ class _StepLine(NamedTuple):
     edges: tuple[Edge, ...]
 
 
-def _parsed(line: Any) -> _StepLine | tuple[int, Searched]:
+class _PositionLine(NamedTuple):
+    seconds: float
+    position: int
+    searched: Searched
+
+
+def _parsed(line: Any) -> _StepLine | _PositionLine:
     """Return what a line of the store has. Raises ValueError or TypeError."""
     try:
         if "step" in line:
             return _StepLine(float(line["seconds"]), tuple(Edge(*map(int, each)) for each in line["edges"]))
         moves = [Candidate(int(move), int(visits), *map(float, rest)) for move, visits, *rest in line["moves"]]
-        return int(line["position"]), Searched(int(line["chosen"]), tuple(moves))
+        # Earlier runs have the seconds of whole steps only.
+        seconds = float(line.get("seconds", 0.0))
+        return _PositionLine(seconds, int(line["position"]), Searched(int(line["chosen"]), tuple(moves)))
     except KeyError as error:
         raise ValueError(f"expected {error}") from None

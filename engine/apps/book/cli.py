@@ -39,7 +39,7 @@ def _build(out: Path, options: dict[str, Any]) -> int:
     from contextlib import closing
 
     from engine.apps.book.build import SECONDS_PER_HOUR, Asked, Builder
-    from engine.apps.solve.command import open_named_evaluator
+    from engine.evaluators.named import open_named_evaluator
     from engine.rules import parse_rules
     from engine.support.files import claimed
     from engine.support.progress import ProgressBar
@@ -54,7 +54,7 @@ def _build(out: Path, options: dict[str, Any]) -> int:
         width,
         height,
         parse_rules(options["rules"]),
-        network=opened.name,
+        network=opened.identity,
         seed=params.seed,
         search=tuple(sorted(options["settings"].items())),
         **{name: options[name] for name in ("komi", "visits", "at_once")},

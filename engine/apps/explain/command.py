@@ -21,7 +21,7 @@ def explain(record: Path, settings: dict[str, str], **options: Any) -> None:
     atari, ladders, shapes) and what searches find (points, win rate, safety of groups, points by region, threats).
     """
     from engine.apps.explain.cli import cli_explain, position_of
-    from engine.apps.review.command import open_named_evaluator
+    from engine.evaluators.named import open_named_evaluator
     from engine.support.memory import return_large_blocks
 
     refuse_unused(options)

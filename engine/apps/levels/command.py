@@ -42,17 +42,19 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     from engine.apps.levels.measure import Measurement, measure, ratings
     from engine.apps.levels.report import levels_table
     from engine.evaluators.factory import Computing, open_evaluator
+    from engine.evaluators.named import identity_of
+    from engine.support.files import claimed
     from engine.support.progress import ProgressBar
 
     refuse_unused(options)
     evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
-    name = "playouts" if network is None else network.facts.name
     commands = {each: options[each] for each in OPPONENTS if options[each]}
-    asked = Measurement(size, options["games"], name, frozenset(commands))
+    identity = identity_of(options["net"], options["profile"])
+    asked = Measurement(size, options["games"], identity, frozenset(commands))
     players = Players(evaluator, network, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
     total = asked.games * len(asked.pairings())
-    with stopping() as stop, ProgressBar(sys.stderr, total) as progress:
+    with claimed(out), stopping() as stop, ProgressBar(sys.stderr, total) as progress:
         for results in measure(asked, players, out, stop.is_set):
             progress.update(f"{size}x{size}", len(results))
         stopped = stop.is_set()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.apps.levels.games import Result
+from engine.apps.levels.measure import ANCHOR
 from engine.settings.levels import LEVELS
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ def levels_table(size: int, ratings: "dict[str, Rating]", results: Sequence[Resu
     """Return a row for each rank, and for each other player that was met; without results, what the ranks are."""
     from rich.table import Table
 
-    table = Table(title=f"{size}x{size}, Elo above GNU Go 3.8 at level 10" if results else f"{size}x{size}")
+    origin = "GNU Go 3.8 at level 10" if ANCHOR in ratings else "the mean of all"
+    table = Table(title=f"{size}x{size}, Elo above {origin}" if results else f"{size}x{size}")
     of_games = ("Elo", "95 %", "step", "games") if results else ()
     for heading in ("rank", "visits", "temperature", "most loss", *of_games):
         table.add_column(heading, justify="left" if heading == "rank" else "right")

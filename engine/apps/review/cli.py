@@ -16,7 +16,7 @@ from engine.apps.review.rank import CALIBRATIONS, LEAST_MOVES, RankEstimate, bas
 from engine.apps.review.report import index_page, report_page
 from engine.apps.review.summary import Review, review_of, summary
 from engine.errors import GoError
-from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.named import NamedEvaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, require_writable, write_atomically
 from engine.support.json_text import json_page, json_text
@@ -24,7 +24,6 @@ from engine.support.progress import ProgressBar, duration
 from engine.support.run_folder import SETTINGS_FILE
 from engine.support.stopping import INTERRUPTED, interrupting
 from engine.support.tables import print_tables
-from engine.vertex import MAX_SIZE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,15 +47,6 @@ class ReviewOptions:
     rank: str | None = None
     estimates: bool = False
     search: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class NamedEvaluator:
-    """An evaluator, the name under which its results are stored, and the range of board sides that it supports."""
-
-    name: str
-    evaluator: Evaluator
-    board_sizes: tuple[int, int] = (1, MAX_SIZE)
 
 
 def cli_review(
@@ -144,7 +134,7 @@ class _Run:
         """Analyze what is missing, and write the files of each game once it is complete."""
         options, effort = self._options, self._options.effort
         settings = {
-            "network": opened.name,
+            "network": opened.identity,
             "visits": effort.visits,
             "seconds_per_game": effort.seconds,
             "search": dict(options.search or {}),

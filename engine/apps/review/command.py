@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,23 +10,7 @@ from engine.settings.command import Command, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
 
-if TYPE_CHECKING:
-    from engine.apps.review.cli import NamedEvaluator
-
 DEFAULT_VISITS = 100
-
-
-def open_named_evaluator(options: dict[str, Any]) -> "NamedEvaluator":
-    """Open the network, or the playouts, that the options name. Raises GoError or WeightsError."""
-    from engine.apps.review.cli import NamedEvaluator
-    from engine.evaluators.factory import Computing, open_evaluator
-
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
-    if network is None:
-        return NamedEvaluator("rollouts", evaluator)
-    facts = network.facts
-    name = " ".join([Path(facts.file).stem, facts.precision, *([options["profile"]] if options["profile"] else [])])
-    return NamedEvaluator(name, evaluator, facts.board_sizes)
 
 
 @click.command(cls=Command, keys=search_keys)
@@ -42,6 +26,7 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
     from engine.apps.review.cli import ReviewOptions, cli_review
     from engine.apps.review.judgement import checked_rank
     from engine.apps.review.rank import ESTIMATE
+    from engine.evaluators.named import open_named_evaluator
     from engine.support.memory import return_large_blocks
 
     refuse_unused(options)

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
-from engine.game import DEFAULT_KOMI, Game
+from engine.game import DEFAULT_KOMI, HANDICAP_KOMI, Game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records, read_file
 from engine.records.sgf_writer import format_ru
 from engine.rules import Rules, parse_rules, preset_name
 
 _SUFFIX = ".sgf"
-_RESERVED = {"index", "settings"}
+_RESERVED = {"index", "settings", "ranks"}
 """Names of files in the folder of a review that are not a game's."""
-_HANDICAP_KOMI = 0.5
 _ASSUMED_RULES = "chinese"
 """For records without rules: dead stones need not be captured, as players leave them."""
 
@@ -105,8 +104,8 @@ def load_game(name: str, path: Path) -> ReviewGame:
 def _game_of(name: str, called: str, data: bytes) -> ReviewGame:
     """Return the game of a record. called: its name in messages. Raises GoError if it cannot be read or played."""
     record = load_sgf(data, name=called)
-    is_handicap = (record.handicap or 0) > 1
-    komi = record.komi if record.komi is not None else _HANDICAP_KOMI if is_handicap else DEFAULT_KOMI
+    usual = HANDICAP_KOMI if record.is_handicap_game else DEFAULT_KOMI
+    komi = usual if record.komi is None else record.komi
     rules = record.rules or parse_rules(_ASSUMED_RULES)
     game = ReviewGame(name, str(Path(name).with_suffix("")), data, record, rules, komi)
     for _ in game.positions():  # raises BadSgf at a move that cannot be played

@@ -126,7 +126,7 @@ def estimates(reviews: Iterable[Review]) -> list[RankEstimate]:
     found: dict[tuple[str, int], list[tuple[float, int]]] = {}
     for review in reviews:
         record = review.game.record
-        if record.width != record.height or record.width not in CALIBRATIONS or (record.handicap or 0) > 1:
+        if record.width != record.height or record.width not in CALIBRATIONS or record.is_handicap_game:
             continue
         for color, player in ((BLACK, record.black.strip()), (WHITE, record.white.strip())):
             # Players without a name may be anybody.

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +14,7 @@ from engine.apps.solve.report import progress_text, proofs_text, summary, tables
 from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Answer, Solver
 from engine.apps.solve.store import Store
-from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.named import NamedEvaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, write_atomically
 from engine.support.json_text import json_text
@@ -22,20 +22,6 @@ from engine.support.plots import NoMatplotlib
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED
 from engine.support.tables import print_tables
-from engine.vertex import MAX_SIZE
-
-
-@dataclass(frozen=True)
-class NamedEvaluator:
-    """An evaluator, the name under which its results are stored, and the range of board sides that it supports.
-
-    tree_mib: what --max-memory leaves for the search tree, None without that option.
-    """
-
-    name: str
-    evaluator: Evaluator
-    board_sizes: tuple[int, int] = (1, MAX_SIZE)
-    tree_mib: int | None = None
 
 
 def cli_solve(
@@ -58,7 +44,7 @@ def cli_solve(
     screen, errors = stdout or sys.stdout, stderr or sys.stderr
     problems = read_problems(settings.file)
     opened = open_evaluator()
-    settings = replace(settings, network=opened.name)
+    settings = replace(settings, network=opened.name, identity=opened.identity)
     if opened.tree_mib is not None:
         params = replace(params, max_memory_mib=opened.tree_mib)
     interrupted = False

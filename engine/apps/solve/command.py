@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,23 +10,6 @@ from engine.apps.solve.settings import SolveSettings
 from engine.settings.command import Command, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
-
-if TYPE_CHECKING:
-    from engine.apps.solve.cli import NamedEvaluator
-
-
-def open_named_evaluator(options: dict[str, Any]) -> "NamedEvaluator":
-    """Open the network, or the playouts, that the options name. Raises GoError or WeightsError."""
-    from engine.apps.solve.cli import NamedEvaluator
-    from engine.evaluators.factory import open_networks
-
-    evaluator, network, _, tree_mib = open_networks(options)
-    if network is None:
-        # Spelled as in the settings.json of earlier runs, which must stay equal for a run to continue.
-        return NamedEvaluator("play-outs", evaluator, tree_mib=tree_mib)
-    facts = network.facts
-    name = " ".join([Path(facts.file).name, facts.precision, *([options["profile"]] if options["profile"] else [])])
-    return NamedEvaluator(name, evaluator, facts.board_sizes, tree_mib)
 
 
 @click.command(cls=Command, keys=search_keys)
@@ -41,6 +24,7 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
     command with the same --out; a larger --limit adds problems.
     """
     from engine.apps.solve.cli import cli_solve
+    from engine.evaluators.named import open_named_evaluator
 
     refuse_unused(options)
     params = search_params(options["net"], {}, settings, seed=options["seed"])

@@ -9,7 +9,7 @@ from typing import Any
 class SolveSettings:
     """Everything that the answers depend on, and the number of problems.
 
-    visits: numbers of visits at which the move is recorded, ascending. network: name of the evaluator.
+    visits: numbers of visits at which the move is recorded, ascending. network, identity: of the evaluator.
     search: search parameters that are not the defaults. limit: number of problems drawn by the seed, None for all.
     prove: whether proofs are looked for.
     """
@@ -18,6 +18,7 @@ class SolveSettings:
     visits: tuple[int, ...]
     framed: bool = True
     network: str = ""
+    identity: str = ""
     search: tuple[tuple[str, str], ...] = ()
     seed: int = 1
     limit: int | None = None
@@ -32,7 +33,7 @@ class SolveSettings:
             "problems_sha256": hashlib.sha256(self.file.read_bytes()).hexdigest(),
             "visits": list(self.visits),
             "framed": self.framed,
-            "network": self.network,
+            "network": self.identity,
             "search": dict(self.search),
             "seed": self.seed,
             **({"prove": True} if self.prove else {}),

@@ -24,10 +24,10 @@ def tune(ranges: tuple[str, ...], as_json: bool, **options: Any) -> None:
     (--set KEY=VALUE) it is fixed instead. The best set is compared with the default on positions that were not tuned
     on, and with --confirm in games. A run stopped at any moment goes on with the same command; more --trials extend it.
     """
-    from engine.apps.quality.network import network_digest
     from engine.apps.tune.ranges import read_ranges
     from engine.apps.tune.run import cli_tune
     from engine.apps.tune.settings import TuneSettings
+    from engine.evaluators.named import identity_of
     from engine.support.stopping import interrupting
 
     refuse_unused(options)
@@ -43,7 +43,7 @@ def tune(ranges: tuple[str, ...], as_json: bool, **options: Any) -> None:
     names += ["seed", "confirm", "gain", "out"]
     processes, threads = options["jobs"], options["threads"]
     asked = TuneSettings(
-        network=network_digest(options["net"]),
+        network=identity_of(options["net"]),
         ranges=tuned,
         fixed=fixed,
         jobs=processes,

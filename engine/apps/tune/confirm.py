@@ -55,7 +55,12 @@ class _Match:
         self._next = 0
 
     def add(self, number: int, points: list[float]) -> None:
-        """Count a chunk as soon as all before it are counted: long games must not count less than short ones."""
+        """Count a chunk as soon as all before it are counted: long games must not count less than short ones.
+
+        The short last chunk of a match that has become longer is not counted, but played again in full.
+        """
+        if any(each.number == number and len(points) < each.games for each in self._waiting):
+            return
         self._played[number] = points
         self._waiting = [each for each in self._waiting if each.number != number]
         while self._next in self._played:

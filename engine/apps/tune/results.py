@@ -36,7 +36,7 @@ def verdict(tuned: Tuned) -> str:
     if best.loss >= 0:
         return f"No set loses less than the default on the positions that were tuned on; the nearest is {name}."
     if not tuned.held:
-        return f"{name} loses least on the positions that were tuned on; it was not compared on others."
+        return f"{name} loses least on the positions that were tuned on; it was not compared on others.{_games(tuned)}"
     unit = tuned.settings.objective
     ends = {visits: estimates(tuned.held[1][visits], before)[unit] for visits, before in tuned.held[0].items()}
     less, more = (" and ".join(f"{v:,}" for v, each in ends.items() if test(each)) for test in (_is_less, _is_more))
@@ -44,10 +44,14 @@ def verdict(tuned: Tuned) -> str:
     held = (
         f"{name}: on the held positions it loses {' and '.join(words) or 'neither less nor more, within the interval,'}"
     )
+    return f"{held} than the default.{_games(tuned)}"
+
+
+def _games(tuned: Tuned) -> str:
     if not tuned.confirmed:
-        return f"{held} than the default. No games were played."
+        return " No games were played."
     games = "; ".join(f"{each.verdict} in {len(each.points)} games at {each.visits:,}" for each in tuned.confirmed)
-    return f"{held} than the default; in games it is {games} visits."
+    return f" In games it is {games} visits."
 
 
 def _is_less(each: Estimate) -> bool:

@@ -122,10 +122,11 @@ class Run:
         self._try_sets(journal, default)
         self.tuned.default = self._regrets(tuned_on, default)  # the trials may have found better moves
         best = self.tuned.best
-        if best is None or not held:
+        if best is None:
             return
-        moves = [self._choose(held, values, "held positions") for values in ({}, best.values)]
-        self.tuned.held = [self._regrets(held, each) for each in moves]
+        if held:
+            moves = [self._choose(held, values, "held positions") for values in ({}, best.values)]
+            self.tuned.held = [self._regrets(held, each) for each in moves]
         if settings.confirm:
             self.tuned.confirmed = confirm(settings, self.measuring, best.values, self._show_games)
 

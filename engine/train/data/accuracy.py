@@ -145,22 +145,24 @@ class _Queued:
 class _EvaluationQueue:
     """Collects positions into batches of one board size and rule set, evaluates them and records the results.
 
-    A network that imitates people gets batches of one profile. other: evaluates the same positions.
+    Networks that imitate people get batches of one profile. other: evaluates the same positions.
     """
 
     def __init__(self, evaluator: Evaluator, rows: _Rows, other: Evaluator | None) -> None:
         attributes = evaluator.attributes
         self._evaluator, self._rows, self._other = evaluator, rows, other
         self._size = min(attributes.max_batch, max(_LEAST_BATCH, attributes.preferred_batch * attributes.concurrent))
+        self._needs_profile = attributes.needs_profile
         if other is not None:
             self._size = min(self._size, other.attributes.max_batch)
+            self._needs_profile |= other.attributes.needs_profile
         self._waiting: dict[tuple[int, int, Rules, str | None], list[_Queued]] = {}
         self._buffers: dict[tuple[int, int], tuple[PositionBatch, Evaluation, Evaluation]] = {}
 
     def add(self, queued: _Queued) -> None:
         """Queue a position, and evaluate the batch when it is full."""
         game = queued.position.game
-        kind = game.width, game.height, game.rules, queued.profile if self._evaluator.attributes.needs_profile else None
+        kind = game.width, game.height, game.rules, queued.profile if self._needs_profile else None
         waiting = self._waiting.setdefault(kind, [])
         waiting.append(queued)
         if len(waiting) == self._size:
@@ -180,7 +182,7 @@ class _EvaluationQueue:
             self._buffers[size] = PositionBatch(self._size, *size), first, second
         positions, out, others = self._buffers[size]
         profile = batch[0].profile
-        if self._evaluator.attributes.needs_profile and profile is not None:
+        if self._needs_profile and profile is not None:
             positions.metadata = human_metadata(profile, *size)
         for row, queued in enumerate(batch):
             write_position(queued.position.game, queued.position.move.color, positions, row)
@@ -221,13 +223,15 @@ def _rank(queued: _Queued, out: Evaluation, row: int) -> float:
     return float(np.count_nonzero(policy > chance) + (np.count_nonzero(policy == chance) - 1) / 2)
 
 
-def held_out_records(sources: Iterable[Path], games: int | None, seed: int, *, held_out: bool = True) -> list[Source]:
+def held_out_records(
+    sources: Iterable[Path], games: int | None, seed: int, *, held_out: bool = True, tally: Tally | None = None
+) -> list[Source]:
     """Return `games` randomly drawn held-out records of the sources, or all if None, in random order.
 
-    held_out: False draws from all records instead. Files that cannot be read are skipped.
+    held_out: False draws from all records instead. tally: counts the files that cannot be read.
     """
     options = RecordOptions(held_out=True if held_out else None)
-    found = list(filter_split(iterate_sources(sources, Tally()), options))
+    found = list(filter_split(iterate_sources(sources, Tally() if tally is None else tally), options))
     order = np.random.default_rng(seed).permutation(len(found))
     return [found[place] for place in order[:games]]
 
@@ -241,25 +245,27 @@ def accuracy_of(
     seed: int = 1,
     bucket: int = 30,
     report: Callable[[int, int], None] | None = None,
+    tally: Tally | None = None,
 ) -> Accuracy:
     """Measure the accuracy of a network on records.
 
     other: a network to compare with on the same positions. per_game: positions drawn from each game, None for all.
     bucket: moves in one row of the report.
-    report: called with the games and positions so far.
+    report: called with the games and positions so far. tally: of reading the records, to which it is added.
     A network that imitates people is asked for the players of each record; those without ranks are skipped, unless the
     evaluator has a profile. Raises GoError if no record yields a position.
     """
-    begun, tally, rows, judge = monotonic(), Tally(), _Rows(), FinalJudge()
+    begun, tally, rows, judge = monotonic(), tally or Tally(), _Rows(), FinalJudge()
     queue = _EvaluationQueue(tested.evaluator, rows, None if other is None else other.evaluator)
+    both = [tested] if other is None else [tested, other]
     for number, (name, data) in enumerate(records):
         try:
             record = load_sgf(data, name=name)
-            if not all(_supports(each, record) for each in (tested, other) if each is not None):
+            if not all(_supports(each, record) for each in both):
                 tally.skip("of a board size that the network does not support", name)
                 continue
             profile = profile_of(record)
-            if profile is None and tested.evaluator.attributes.needs_profile:
+            if profile is None and any(each.evaluator.attributes.needs_profile for each in both):
                 tally.skip(NO_RANKS, name)
                 continue
             chosen = drawn_plies(per_game, seed, game_hash(data))
@@ -274,8 +280,7 @@ def accuracy_of(
             report(tally.games, len(rows))
     queue.finish()
     if len(rows) == 0:
-        reasons = "; ".join(f"{count} {reason}" for reason, count in tally.skipped.items())
-        raise GoError(f"no position in {len(records)} records: {reasons}")
+        raise GoError(f"no position in {len(records)} records: {tally.reasons}")
     table = rows.table()
     return Accuracy(
         network=tested.name,

@@ -6,6 +6,7 @@ Only parses the command lines; the implementations are imported when a command r
 import sys
 from contextlib import ExitStack, closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,18 +50,23 @@ def _test(
     from engine.evaluators.factory import Computing, open_network, open_unprofiled
     from engine.support.files import write_atomically
     from engine.train.data.accuracy import accuracy_of, held_out_records
+    from engine.train.data.records import Tally
 
     asked = Computing.of(computing)
     network = open_unprofiled(net, asked) if profile is None else open_network(net, asked, profile)
-    other = None if against is None else open_network(against, asked)
+    # The profile is for both networks, if both imitate people.
+    beside = open_unprofiled if profile is None else partial(open_network, default=profile)
+    other = None if against is None else beside(against, asked)
     with ExitStack() as opened, ProgressBar(sys.stderr) as bar:
         for each in (network, other):
             if each is not None:
                 opened.enter_context(closing(each.evaluator))
         bar.update("reading records")
-        found = held_out_records(records, games, seed, held_out=not all_games)
+        tally = Tally()
+        found = held_out_records(records, games, seed, held_out=not all_games, tally=tally)
         if not found:
-            raise GoError(f"no held-out game among the records of {', '.join(map(str, records))}")
+            wanted, reasons = "game" if all_games else "held-out game", f": {tally.reasons}" if tally.skipped else ""
+            raise GoError(f"no {wanted} among the records of {', '.join(map(str, records))}{reasons}")
 
         def report(done: int, positions: int) -> None:
             bar.update(f"{positions} positions", done, len(found))
@@ -73,6 +79,7 @@ def _test(
             seed=seed,
             bucket=bucket,
             report=report,
+            tally=tally,
         )
     if plot is not None:
         from engine.train.data.accuracy_report import plot_accuracy

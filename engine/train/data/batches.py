@@ -141,8 +141,9 @@ class WindowSource:
         return self._generator.bit_generator.state
 
     def restore(self, state: State) -> None:
-        """Set the generator's state."""
-        self._generator.bit_generator.state = state
+        """Set the generator's state. A state of another kind of source begins anew."""
+        if state.keys() == self._generator.bit_generator.state.keys():
+            self._generator.bit_generator.state = state
 
     def priorities(self) -> Priorities:
         """Return the window's sampling weights."""

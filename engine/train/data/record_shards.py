@@ -22,7 +22,7 @@ class Shards:
         """Raise GoError if the folder already contains shards. folder: None discards the samples."""
         # Shards of two runs in one folder would count some games twice.
         if folder is not None and any(folder.rglob(f"*{SUFFIX}")):
-            raise GoError(f"{folder} already contains samples; use another folder")
+            raise GoError(f"{folder} already contains samples: remove them, or use another folder")
         self._folder, self._size, self._provenance = folder, size, provenance
         self._waiting: dict[tuple[int, int], list[Samples]] = {}
         self._written: dict[tuple[int, int], int] = {}

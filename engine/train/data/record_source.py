@@ -35,6 +35,7 @@ BLOCK_SAMPLES = 16_384
 POSITIONS_A_GAME = 16
 # Batches of the first block, which training waits for; each block after it has twice as many, up to BLOCK_SAMPLES.
 _FIRST_BATCHES = 16
+_LAST_DOUBLING = 30
 # Positions of a game if all are taken.
 _USUAL_LENGTH = 200
 
@@ -110,7 +111,8 @@ class RecordSource:
         """Yield the batches from a place on, each with the place of the one after it."""
         begun: deque[tuple[int, int]] = deque()
         tasks = self._tasks(place, begun)
-        ahead = max(TASKS_AHEAD * self._processes, self._tasks_of_block(place.block))
+        # The workers read the next block, at its full size, while the present one is drawn.
+        ahead = max(TASKS_AHEAD * self._processes, self._tasks_of_block(_LAST_DOUBLING))
         results = read_tasks(tasks, self._options, self._processes, ahead)
         for block in count(place.block):
             parts: list[Samples] = []
@@ -156,7 +158,7 @@ class RecordSource:
         """Return how many tasks a block has."""
         samples = GAMES_A_TASK * (self._options.per_game or _USUAL_LENGTH)
         most, first = (max(1, round(each / samples)) for each in (self._block, _FIRST_BATCHES * self._batch_size))
-        return min(most, first << min(block, 30))
+        return min(most, first << min(block, _LAST_DOUBLING))
 
     def _tasks(self, place: _Place, begun: "deque[tuple[int, int]]") -> Iterator[Task]:
         """Yield the tasks from a place on, epoch after epoch, and append the number of each to `begun`."""

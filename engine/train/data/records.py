@@ -21,7 +21,7 @@ import numpy as np
 
 from engine.color import opponent
 from engine.errors import BadSgf, GoError, IllegalMove
-from engine.game import Game, Move
+from engine.game import HANDICAP_KOMI, Game, Move
 from engine.records.human_profiles import profile_of_game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records
@@ -92,6 +92,11 @@ class Tally:
         self.skipped[reason] += 1
         self.examples.setdefault(reason, example)
 
+    @property
+    def reasons(self) -> str:
+        """How many records were skipped for each reason, in one line."""
+        return "; ".join(f"{count} {reason}" for reason, count in self.skipped.items())
+
     def add(self, other: "Tally") -> None:
         """Add the counts of other records."""
         for name in ("games", "positions", "counted", "settled"):
@@ -112,8 +117,8 @@ def komi_of(record: Record, rules: Rules) -> float:
     """Return the komi of a record, or the usual one if it has none."""
     if record.komi is not None:
         return record.komi
-    if record.setups or (record.handicap or 0) >= 2:
-        return 0.5
+    if record.is_handicap_game:
+        return HANDICAP_KOMI
     return 7.5 if rules.is_area else 6.5
 
 

@@ -57,7 +57,7 @@ def divided_games(sources: Sequence[Path], *, ranked: bool = False) -> DividedGa
         if ranked and profile_of(record) is None:
             found.unranked += 1
             continue
-        # Games that are held out of all training are divisible by 50, and therefore always among these.
+        # Games that are held out of all training are never learned from, so a few more than one of TEST_EVERY are here.
         is_test = is_held_out(data) or key % TEST_EVERY == 0
         (found.testing if is_test else found.training).append((name, data))
     if len(found.training) < LEAST_TRAINING or len(found.testing) < LEAST_TESTING:

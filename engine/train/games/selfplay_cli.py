@@ -96,11 +96,13 @@ def _settings(options: dict[str, Any]) -> "SelfplaySettings":
 class PlayingNetwork:
     """A network that every process loads for itself.
 
-    identity: distinguishes it from other networks of the same name. backend, precision: of the evaluator.
+    identity: distinguishes it from other networks of the same name. file: None for a random one.
+    backend, precision: of the evaluator.
     """
 
     name: str
     identity: str
+    file: Path | None
     read: Callable[[], "NetSpec"]
     backend: str
     precision: str
@@ -110,17 +112,18 @@ class PlayingNetwork:
         """Open an evaluator with 0 threads for all cores. Raises GoError if backend or precision are not available."""
         from engine.evaluators.factory import Computing, profiled_evaluator
 
-        return profiled_evaluator(self.read(), Computing(self.backend, self.precision, threads or None), self.profile)
+        computing = Computing(self.backend, self.precision, threads or None)
+        return profiled_evaluator(self.read(), computing, self.profile, self.file)
 
 
 def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
     """Return the network that the options select. Raises GoError or WeightsError."""
     from engine.evaluators.factory import check_profile
     from engine.evaluators.finding import find_network
-    from engine.train.teaching.network_identity import network_identity
+    from engine.evaluators.named import network_identity
     from weights.registry import load
 
-    named = network_named(options["net"])
+    named, file = network_named(options["net"]), None
     if named is not None:
         file = find_network(named)
         name, read = file.name, partial(load, file)
@@ -129,7 +132,7 @@ def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
     else:
         read = partial(_random_network, options["blocks"], options["channels"], encoder, options["seed"])
         name = identity = read().name
-    return PlayingNetwork(name, identity, read, options["backend"], options["precision"], options["profile"])
+    return PlayingNetwork(name, identity, file, read, options["backend"], options["precision"], options["profile"])
 
 
 def _random_network(blocks: int, channels: int, encoder: str, seed: int) -> "NetSpec":

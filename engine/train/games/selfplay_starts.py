@@ -207,8 +207,8 @@ def draw_start(
             draw_komi(settings, kind.side, generator),
         )
         if generator.random() < settings.handicap_fair_share:
-            # Komi is half the worth of the first move, so a stone is worth twice as much.
-            komi = min(komi + 2 * stones * settings.mean_komi(kind.side), float(kind.side**2))
+            # Komi is half the worth of the first move, so a stone is worth twice as much; the first is Black's move.
+            komi = min(komi + 2 * (stones - 1) * settings.mean_komi(kind.side), float(kind.side**2))
         return Start(kind.new_game(round(2 * komi) / 2), handicap=stones)
     return Start(draw_game(settings, kind, starts, generator))
 

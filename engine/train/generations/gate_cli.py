@@ -59,6 +59,7 @@ def _is_promoted(
     from engine.support.files import require_writable, write_atomically
     from engine.train.games.arena import ArenaSettings
     from engine.train.generations.gate import GateSettings
+    from weights.sized import write_packed
 
     try:
         settings = GateSettings(**rule)
@@ -80,23 +81,24 @@ def _is_promoted(
     if records is not None:
         write_atomically(records, "".join(f"{record}\n" for record in played))
     if outcome.promoted and promote is not None:
-        write_atomically(promote, content)
+        write_packed(content, promote)
     return outcome.promoted
 
 
 def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> "tuple[RawNetwork, bytes]":
-    """Open a network and return it with its file's contents. Raises GoError if the file changes meanwhile.
+    """Open a network and return it as `packed` by `weights.sized`. Raises GoError if its file changes meanwhile.
 
     The contents are what gets promoted: training may replace the file during the match.
     """
     from engine.errors import GoError
     from engine.evaluators.factory import open_network
     from engine.evaluators.finding import find_network
+    from weights.sized import packed
 
     file = find_network(candidate)
-    content = file.read_bytes()
+    content = packed(file)
     network = open_network(file, computing, profile)
-    if file.read_bytes() != content:
+    if packed(file) != content:
         network.evaluator.close()
         raise GoError(f"{file}: was replaced while it was read; run the command again")
     return network, content

@@ -114,8 +114,7 @@ class EvaluatorSettings:
     threads: int = number(0, "CPU threads to compute with; 0 for one for each core.", 0)
     processes: int = number(
         1,
-        "Self-play processes that share the threads; 0 for one for each thread. The games do not depend on their "
-        "number, but training sees them in the order in which they end.",
+        "Self-play processes that share the threads; 0 for one for each thread. Games do not depend on their number.",
         0,
     )
 
@@ -199,6 +198,10 @@ class ZeroConfig:
         if self.train.seed != TrainConfig.seed:
             raise ValueError(f"train.seed: expected {TrainConfig.seed}; set run.seed instead, got {self.train.seed}")
         train = self.train
+        if train.human:
+            raise ValueError("train.human: expected false: games of self-play are not those of people with a rank")
+        if train.record_shares:
+            raise ValueError("train.record_shares: expected none: a run of self-play reads no game records")
         if (train.short_value_weight or train.short_score_weight) and not self.selfplay.records_later:
             raise ValueError(
                 "train.short_value_weight: expected selfplay.records_later=true, which records its targets"

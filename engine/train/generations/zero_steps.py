@@ -204,8 +204,10 @@ class LocalSteps:
         losses: dict[str, Any] = {
             name: round(figures[name], 5) for name in ("loss", "policy", "value") if name in figures
         }
-        samples = (target - begun) * self._config.train.batch_size * world
-        return {"steps": target, "sitting_samples": samples, **losses}
+        # With more processes than before, a generation needs fewer steps than it may have made already.
+        reached = max(target, begun)
+        samples = (reached - begun) * self._config.train.batch_size * world
+        return {"steps": reached, "sitting_samples": samples, **losses}
 
     def _steps_before(self, generation: int) -> int:
         """Return the training step at which a generation starts."""

@@ -104,6 +104,8 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
     newest = newest_checkpoint(options["run"])
     seed = [config.seed, int(os.environ.get("RANK", "0"))]
     if options["samples"]:
+        if config.record_shares:
+            raise ConfigError("record_shares: only for --records")
         windows = [Window(folder, scale=math.inf, prioritize=options["prioritize"]) for folder in options["samples"]]
         seed.append(newest.step if newest else 0)
         return WindowSource(windows[0] if len(windows) == 1 else WindowUnion(windows), config.batch_size, seed)

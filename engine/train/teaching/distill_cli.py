@@ -104,8 +104,8 @@ def _playouts(options: dict[str, Any]) -> "Teacher":
 def _network(options: dict[str, Any]) -> "Teacher":
     from engine.evaluators.cache import CachedEvaluator
     from engine.evaluators.factory import Computing, open_network
+    from engine.evaluators.named import network_identity
     from engine.search.params import SearchParams
-    from engine.train.teaching.network_identity import network_identity
     from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
 
     visits, symmetries, profile = options["visits"], options["symmetries"], options["profile"]

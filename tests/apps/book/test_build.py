@@ -1,5 +1,6 @@
 """A book is built best first, values are those of a slow minimax, and a stopped run goes on to the same book."""
 
+import json
 import math
 import random
 from pathlib import Path
@@ -130,6 +131,9 @@ def test_a_run_killed_after_any_search_goes_on_to_the_same_book(tmp_path: Path) 
             continue
         break
     made = builder(tmp_path / "killed")
+    lines = [json.loads(line) for line in (tmp_path / "killed" / "results.jsonl").read_text().splitlines()]
+    assert made.seconds == pytest.approx(sum(line["seconds"] for line in lines))
+    assert sum("step" not in line and line["seconds"] > 0 for line in lines) > 1
     assert same_graph(made.graph, whole)
     made.write(tmp_path / "a.book")
     made.graph.settle()

@@ -33,7 +33,7 @@ def test_a_book_is_built_made_larger_and_shown(tmp_path: Path) -> None:
     assert (about.width, about.komi, about.visits, about.made["searches"]) == (3, 0.5, 16, len(entries.key))
     shown = run("show", folder / "opening.book")
     assert "3x3, tromp-taylor, komi 0.5" in shown
-    assert "16 visits each by play-outs" in shown
+    assert "16 visits each by playouts" in shown
     assert "black wins" in shown
 
 

@@ -18,11 +18,12 @@ from engine.apps.analysis_server.answer import Asked
 from engine.apps.analysis_server.pool import AnalysisPool
 from engine.apps.analysis_server.task import Task
 from engine.apps.review.analyzer import AnalysisStore, Effort
-from engine.apps.review.cli import NamedEvaluator, ReviewOptions, cli_review
+from engine.apps.review.cli import ReviewOptions, cli_review
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
+from engine.evaluators.named import NamedEvaluator
 from engine.records.sgf import load_sgf, load_variations
 from engine.search.params import SearchParams
 from engine.support.stopping import INTERRUPTED
@@ -55,7 +56,7 @@ def write(folder: Path, **texts: str) -> Path:
 def run(out: Path, *sources: Path, evaluator: FakeEvaluator | None = None, **options: Any) -> tuple[int, str, str]:
     """Run the command with a fake evaluator; return (status, stdout, stderr)."""
     asked = replace(ReviewOptions(sources, out, Effort(6)), **options)
-    opened = NamedEvaluator("fake", evaluator or SwingingEvaluator(), (2, 9))
+    opened = NamedEvaluator("fake", "fake", evaluator or SwingingEvaluator(), (2, 9))
     stdout, stderr = io.StringIO(), io.StringIO()
     status = cli_review(asked, lambda: opened, PARAMS, threads=2, stdout=stdout, stderr=stderr)
     return status, stdout.getvalue(), stderr.getvalue()
@@ -104,7 +105,7 @@ def test_a_game_is_analyzed_from_its_end_where_positions_are_remembered(
     monkeypatch.setattr(AnalysisPool, "submit", recorded)
     params = replace(PARAMS, remembers=remembers, remember_visits=2)
     asked = ReviewOptions((write(tmp_path / "in", game=GAME),), tmp_path / "out", Effort(20))
-    opened = NamedEvaluator("fake", SwingingEvaluator(), (2, 9))
+    opened = NamedEvaluator("fake", "fake", SwingingEvaluator(), (2, 9))
     assert cli_review(asked, lambda: opened, params, threads=1, stdout=io.StringIO(), stderr=io.StringIO()) == 0
     assert asked_turns == sorted(range(TURNS), reverse=remembers)
     assert sorted(each["turnNumber"] for each in answers(tmp_path / "out")) == list(range(TURNS))

@@ -11,12 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
-from engine.apps.solve.cli import NamedEvaluator, chosen_problems, cli_solve
+from engine.apps.solve.cli import chosen_problems, cli_solve
 from engine.apps.solve.problems import read_problems
 from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Solver
 from engine.encoders import ENCODERS
 from engine.errors import GoError
+from engine.evaluators.named import NamedEvaluator
 from engine.nets.random import random_spec
 from engine.search.params import SearchParams
 from engine.support.stopping import INTERRUPTED
@@ -30,7 +31,7 @@ PARAMS = SearchParams(max_memory_mib=16)
 
 def run(settings: SolveSettings, out: Path | None = None, **options: Any) -> tuple[int, str, str]:
     """Run the command with a fake evaluator; return (status, stdout, stderr)."""
-    evaluator = options.pop("evaluator", NamedEvaluator("fake", FakeEvaluator()))
+    evaluator = options.pop("evaluator", NamedEvaluator("fake", "fake", FakeEvaluator()))
     stdout, stderr = io.StringIO(), options.pop("stderr", io.StringIO())
     status = cli_solve(settings, lambda: evaluator, PARAMS, out=out, stdout=stdout, stderr=stderr, **options)
     return status, stdout.getvalue(), stderr.getvalue()
@@ -70,7 +71,7 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
 
 def test_names_are_shown_as_they_are_given(tmp_path: Path) -> None:
     file = capture_file(tmp_path).rename(tmp_path / "[b6] :cat:.jsonl")
-    _, stdout, _ = run(SolveSettings(file, (1,)), evaluator=NamedEvaluator("[/b6]", FakeEvaluator()))
+    _, stdout, _ = run(SolveSettings(file, (1,)), evaluator=NamedEvaluator("[/b6]", "[/b6]", FakeEvaluator()))
     assert "[b6] :cat:.jsonl, [/b6], with frame" in " ".join(stdout.split())
 
 
@@ -139,7 +140,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GoError, match=r"visits was \[1, 5\] there and is \[1, 6\] now; use another folder"):
         run(SolveSettings(file, (1, 6)), out)
     with pytest.raises(GoError, match="network was 'fake' there"):
-        run(SolveSettings(file, (1, 5)), out, evaluator=NamedEvaluator("other", FakeEvaluator()))
+        run(SolveSettings(file, (1, 5)), out, evaluator=NamedEvaluator("other", "other", FakeEvaluator()))
     capture_file(tmp_path, 4)
     with pytest.raises(GoError, match="problems_sha256"):
         run(SolveSettings(file, (1, 5)), out)
@@ -172,9 +173,8 @@ def test_a_limit_draws_by_the_seed_and_grows(tmp_path: Path) -> None:
 
 def test_boards_that_the_network_does_not_know_are_passed_over(tmp_path: Path) -> None:
     file = write(tmp_path / "sizes.jsonl", entry(CAPTURE, "E4"), {**entry(CAPTURE, "E4"), "size": 9, "correct": ["ii"]})
-    _, stdout, stderr = run(
-        SolveSettings(file, (1,)), as_json=True, evaluator=NamedEvaluator("fake", FakeEvaluator(), board_sizes=(9, 19))
-    )
+    evaluator = NamedEvaluator("fake", "fake", FakeEvaluator(), board_sizes=(9, 19))
+    _, stdout, stderr = run(SolveSettings(file, (1,)), as_json=True, evaluator=evaluator)
     assert json.loads(stdout)["all"]["problems"] == 1
     assert "skipped 1 problems: the network supports boards from 9x9 to 19x19" in stderr
 
@@ -204,7 +204,18 @@ def test_play_outs_solve_from_the_command_line(tmp_path: Path) -> None:
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     assert found["all"]["solved"]["400"][0] == 1.0
-    assert found["settings"]["network"] == "play-outs"
+    assert found["settings"]["network"] == "playouts"
+
+
+def test_a_run_does_not_go_on_with_another_network_of_the_same_name(tmp_path: Path) -> None:
+    networks = [tmp_path / name / "net.safetensors" for name in ("first", "second")]
+    for seed, network in enumerate(networks, start=1):
+        network.parent.mkdir()
+        native.write(random_spec(1, 4, ENCODERS["liberties"], seed), network)
+    command = (str(capture_file(tmp_path)), "--visits", "2", "--threads", "1", "--out", str(tmp_path / "out"))
+    first, again, second = (invoke(*command, "--net", str(each)) for each in (networks[0], *networks))
+    assert (first.exit_code, again.exit_code, second.exit_code) == (0, 0, 1)
+    assert re.search(r"network was 'net\.safetensors \w{16} \w+' there and is 'net\.safetensors \w{16} ", second.output)
 
 
 def test_max_memory_limits_network_cache_and_tree(tmp_path: Path) -> None:

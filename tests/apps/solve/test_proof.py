@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.apps.solve.cli import NamedEvaluator, cli_solve
+from engine.apps.solve.cli import cli_solve
 from engine.apps.solve.proof import Proof, prove
 from engine.apps.solve.settings import SolveSettings
 from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluators.named import NamedEvaluator
 from engine.game import Game
 from engine.search.params import SearchParams
 from engine.vertex import format_sgf, format_vertex, points
@@ -135,7 +136,7 @@ def test_solved_problems_are_counted_with_their_proofs(tmp_path: Path) -> None:
     file = write(tmp_path / "two.jsonl", right, right | {"to_play": "W", "correct": ["aa"], "id": "wrong"})
     out = io.StringIO()
     settings = SolveSettings(file, (1,), prove=True)
-    evaluator = NamedEvaluator("fake", FakeEvaluator())
+    evaluator = NamedEvaluator("fake", "fake", FakeEvaluator())
     cli_solve(settings, lambda: evaluator, SearchParams(max_memory_mib=16), out=tmp_path / "run", stdout=out)
     assert "Proved: 2 of 2 problems, 1 of them by a correct first move; in 0 more" in out.getvalue()
     lines = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]

@@ -59,7 +59,7 @@ def test_progress_tells_the_shares_so_far() -> None:
 
 def test_the_summary_has_every_group_and_the_settings(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text("{}\n")
-    found = summary(ANSWERS, SolveSettings(tmp_path / "p.jsonl", (1, 100), network="some net"))
+    found = summary(ANSWERS, SolveSettings(tmp_path / "p.jsonl", (1, 100), network="some", identity="some net"))
     assert found["settings"]["network"] == "some net"
     assert found["all"] == {"problems": 4, "solved": {"1": [*wilson_interval(1, 4)], "100": [*wilson_interval(3, 4)]}}
     assert list(found["by rank"]) == ["12k", "3d", "unknown"]

@@ -84,6 +84,17 @@ def test_a_stopped_match_goes_on_with_the_missing_chunks(tmp_path: Path) -> None
     assert len(second.chunks) == 2 * 200 // GAMES - 3
 
 
+def test_a_match_that_becomes_longer_plays_its_short_last_chunk_in_full(tmp_path: Path) -> None:
+    def even(visits: int, number: int) -> float:
+        return float(number // 2 % 2)
+
+    confirm(settings(tmp_path, GAMES + 20), Played(even), BEST, lambda _: None)
+    longer = confirm(settings(tmp_path, 3 * GAMES), Played(even), BEST, lambda _: None)
+    assert [len(each.points) for each in longer] == [3 * GAMES] * 2
+    whole = confirm(settings(tmp_path / "whole", 3 * GAMES), Played(even), BEST, lambda _: None)
+    assert longer == whole
+
+
 def test_games_of_another_set_are_kept_apart(tmp_path: Path) -> None:
     asked, other = settings(tmp_path, 40), {"c_puct": 2.0}
     confirm(asked, Played(mixed), BEST, lambda _: None)

@@ -68,6 +68,12 @@ def test_the_same_command_again_changes_nothing_and_more_trials_extend_the_run(
     assert contents(out)["trials.jsonl"].count(b"\n") == 3
 
 
+def test_games_are_played_though_no_positions_are_held(tmp_path: Path, records: list[str]) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    found = json.loads(run(*SETS, *records, "--trials", "1", "--held", "0", "--confirm", "4", *out, "--json"))
+    assert [sum(each["counts"]) for each in found["games"]] == [4, 4]
+
+
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path: Path, records: list[str]) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     run(*SETS, *records, "--trials", "3", "--out", str(whole))

@@ -373,7 +373,7 @@ def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path
     ("words", "message"),
     [
         (["--visits", "many"], "many"),
-        (["--engine", "gnugo --mode gtp", "--visits", "3"], "belong in --engine"),
+        (["--engine", f"{sys.executable} -m fake", "--visits", "3"], "belong in --engine"),
         (["--handicap", "1"], "expected a handicap"),
         (["--size", "1"], "size"),
     ],

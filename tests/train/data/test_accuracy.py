@@ -240,6 +240,10 @@ def test_the_command_tests_a_network_file(tmp_path: Path) -> None:
     (tmp_path / "b.sgf").write_text("(;SZ[5];B[aa])")
     refused = run(accuracy_command, net, "--records", tmp_path / "b.sgf")
     assert refused.exit_code == 1 and "no held-out game" in refused.output
+    (tmp_path / "bad.zip").write_text("no archive")
+    unreadable = run(accuracy_command, net, "--records", tmp_path / "bad.zip", "--all-games")
+    assert unreadable.exit_code == 1
+    assert f"no game among the records of {tmp_path / 'bad.zip'}: 1 not readable" in unreadable.output
 
 
 def test_records_become_shards(tmp_path: Path) -> None:

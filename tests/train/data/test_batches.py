@@ -61,6 +61,12 @@ def test_a_window_goes_on_where_its_state_was_taken() -> None:
     assert [indices_of(second.draw()) for _ in range(3)] == expected
 
 
+def test_the_state_of_another_source_begins_a_window_anew() -> None:
+    first, second = (WindowSource(Window(), 4, 1) for _ in range(2))
+    second.restore({"epoch": 0, "task": 3, "block": 1, "drawn": 2})
+    assert indices_of(first.draw()) == indices_of(second.draw())
+
+
 def test_losses_reach_the_window() -> None:
     window = Window()
     WindowSource(window, 4, 1).update(np.array([3, 1]), np.ones(2, np.float32))

@@ -88,6 +88,10 @@ def test_handicap_komi_and_rules_reach_the_encoder() -> None:
         ("", JAPANESE, 6.5),
         ("RU[Chinese]", CHINESE, 7.5),
         ("RU[Chinese]HA[2]AB[aa][bb]", CHINESE, 0.5),
+        ("RU[Chinese]AB[aa][bb]", CHINESE, 0.5),
+        ("PL[B]", JAPANESE, 6.5),
+        ("AB[aa][bb]AW[cc][dd]", JAPANESE, 6.5),
+        ("HA[0];AE[aa]", JAPANESE, 6.5),
         ("RU[Tromp-Taylor]KM[6.5]", TROMP_TAYLOR, 6.5),
     ],
 )

@@ -87,7 +87,7 @@ def test_handicap_stones_stand_before_the_first_move_and_half_of_the_games_make_
     games = [record.game() for record in found]
     assert {len(game.setup_black) for game in games} == {1, 2}
     assert all(record.moves[0].color == WHITE for record in found)
-    assert {(len(game.setup_black), game.komi) for game in games} == {(1, 2.0), (2, 2.0), (1, 6.0), (2, 10.0)}
+    assert {(len(game.setup_black), game.komi) for game in games} == {(1, 2.0), (2, 2.0), (2, 6.0)}
 
 
 def test_the_network_knows_of_an_advantage_in_visits_and_each_side_has_its_own(tmp_path: Path) -> None:

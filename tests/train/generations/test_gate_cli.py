@@ -12,6 +12,7 @@ from engine.records.sgf_source import iterate_records
 from engine.train.cli import train
 from engine.train.generations.gate import Gate
 from weights import native
+from weights.sized import folder_of, write_sized
 
 pytest.importorskip("openvino", reason="openvino is not installed")
 
@@ -48,6 +49,20 @@ def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path,
     assert len(list(iterate_records([records]))) == outcome["games"] == 12
 
 
+def test_networks_for_single_sizes_are_copied_too_and_replace_earlier_ones(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.safetensors" for name in ("candidate", "best")]
+    for seed, file in enumerate(files):
+        spec = random_spec(1, 8, ENCODERS["liberties"], seed, board_sizes=(5, 7))
+        native.write(spec, file)
+        own = random_spec(1, 8, ENCODERS["liberties"], seed + 7, board_sizes=(5, 7))
+        write_sized(file, spec.name, {(5 + 2 * seed, 5 + 2 * seed): own})
+    candidate, best = files
+    assert gated(candidate, best, "--threshold", "0.001", "--promote", str(best)).exit_code == 0
+    assert best.read_bytes() == candidate.read_bytes()
+    (copied,) = folder_of(best).iterdir()
+    assert copied.read_bytes() == (folder_of(candidate) / "5x5.safetensors").read_bytes()
+
+
 def test_the_network_that_played_is_copied_though_its_file_is_replaced_meanwhile(
     networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +82,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(
     networks: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contents = iter([b"one", b"other"])
-    monkeypatch.setattr(Path, "read_bytes", lambda _: next(contents))
+    monkeypatch.setattr("weights.sized.packed", lambda _: next(contents))
     result = gated(*networks)
     assert (result.exit_code, "was replaced while it was read" in result.stderr) == (1, True)
 

@@ -67,6 +67,8 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
         ("tiny", "train.hours=2", r"train\.hours: expected 0, because run\.hours bounds"),
         ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),
+        ("tiny", "train.human=true", r"train\.human: expected false"),
+        ("tiny", "train.record_shares=[0.5]", r"train\.record_shares: expected none"),
         ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
     ],
 )
