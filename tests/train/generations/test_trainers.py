@@ -3,16 +3,22 @@
 import os
 from functools import partial
 from pathlib import Path
+from threading import Event
+from typing import cast
 
 import pytest
 
 from engine.errors import GoError
 from engine.train.generations.trainers import together
-from engine.train.generations.zero_state import read_steps
+from engine.train.generations.zero_config import CONFIG, read_file
+from engine.train.generations.zero_state import State, read_steps
 from tests.train.generations.zero_runs import finish, networks
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from engine.train.games.selfplay_workers import SelfplayWorkers  # noqa: E402
+from engine.train.generations.training import begun_at  # noqa: E402
+from engine.train.generations.zero_steps import LocalSteps  # noqa: E402
 from engine.train.learning.device_batch import TrainingError  # noqa: E402
 from engine.train.learning.devices import Devices  # noqa: E402
 from tests.train.random_data import figures_of, tiny_config  # noqa: E402
@@ -68,3 +74,14 @@ def test_a_run_trains_in_two_processes_and_goes_on_with_one(tmp_path: Path) -> N
     assert samples == [each * 16 * 2 for each in steps]
     finish(tmp_path, 2, "run.trainers=1", *two[1:])
     assert list(networks(tmp_path)) == [f"gen-{each:04d}.safetensors" for each in range(3)]
+
+
+@pytest.mark.timeout(600)
+def test_with_more_processes_a_generation_that_has_its_steps_already_takes_none_of_the_next(tmp_path: Path) -> None:
+    finish(tmp_path, 1, "run.trainers=1", "gate.games=0", "rating.every=0")
+    begun = begun_at(tmp_path / "train")
+    (tmp_path / "steps.jsonl").unlink()  # killed after the last checkpoint
+    config = read_file(tmp_path / CONFIG, ["run.trainers=2"])
+    steps = LocalSteps(tmp_path, config, Event(), lambda _: None, lambda: 0.0, cast(SelfplayWorkers, None))
+    found = steps.train(State(1, "train", 0))
+    assert (found["steps"], found["sitting_samples"]) == (begun, 0)
