@@ -20,7 +20,7 @@ from click.core import ParameterSource
 
 from engine import __version__
 from engine.rules import parse_rules
-from engine.settings.command import Group, search_keys
+from engine.settings.command import Group, refuse_given, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import (
     KATAGO_FILES,
@@ -317,6 +317,7 @@ def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `
     changed = {name: value for name, value in changes.session.items() if name not in given}
     config, factory = replace(config, **changed), partial(make_player, params, options)
     if options["listen"] is None:
+        refuse_given({"token_file", "connections"}, "is only for --listen")
         sys.exit(run(config, factory))
     from gtp.remote.gtp_sessions import listen
 
@@ -328,11 +329,13 @@ def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `
 def play(**options: Any) -> None:
     """Play against the engine at the terminal."""
     from engine.apps.play import cli_play
+    from engine.clock import DEFAULT_MOVE_SECONDS
     from engine.players import Limits
 
     start_logging(options["log_level"])
     params = player_params(options)
-    limits = Limits(visits=options["visits"], seconds=options["seconds"])
+    visits, seconds = options["visits"], options["seconds"]
+    limits = Limits(visits, DEFAULT_MOVE_SECONDS if visits is None and seconds is None else seconds)
     passed_on = {name: options[name] for name in _GAME_OPTIONS}
     sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
 

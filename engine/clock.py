@@ -12,6 +12,8 @@ from enum import StrEnum
 from engine.color import BLACK, WHITE
 
 DEFAULT_LAG_BUFFER = 0.5
+DEFAULT_MOVE_SECONDS = 5.0
+"""Time of a move where neither a clock nor the user limits it."""
 MIN_SECONDS = 0.01
 """Smallest budget of a move, in seconds: used when no time is left."""
 # Expected length of a game in moves of both sides: 0.65 a point. Near that end and beyond it, at least 0.16 a point or
@@ -21,8 +23,8 @@ _TAIL_SHARE = 0.16
 _TAIL_GROWTH = 0.35
 # Main time that is followed by an overtime is spent over this share of the expected game.
 _MAIN_TIME_LENGTH = 0.6
-# Reserve that is never planned for: 0.05 s (what a move costs without any search) for each own move of a game of two
-# moves a point, but at most a tenth of the main time.
+# Reserve that is never planned for: the lag buffer less the increment, or 0.05 s, what a move costs without any search,
+# for each own move of a game of two moves a point, but at most a tenth of the main time.
 _LONGEST = 2.0
 _RESERVE_PER_MOVE = 0.05
 _MAX_RESERVE_SHARE = 0.1
@@ -237,7 +239,8 @@ class Clock:
         left = _own_moves_left(move_number, area)
         # The reserve must last if the game goes on to two moves a point.
         most_left = max(left, (_LONGEST * area - move_number) / 2)
-        reserve = min(_RESERVE_PER_MOVE * most_left, _MAX_RESERVE_SHARE * settings.main)
+        each = max(_RESERVE_PER_MOVE, self.lag_buffer - settings.increment)
+        reserve = min(each * most_left, _MAX_RESERVE_SHARE * settings.main)
         bank = max(0.0, side.main - reserve)
         share = bank / left * _weight(move_number, area)
         if settings.increment > 0:

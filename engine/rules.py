@@ -121,8 +121,8 @@ GOE = Rules(friendly_pass=True)
 PRESETS: dict[str, Rules] = {
     "tromp-taylor": TROMP_TAYLOR,
     "chinese": CHINESE,
-    "chinese-ogs": CHINESE_KGS,
     "chinese-kgs": CHINESE_KGS,
+    "chinese-ogs": CHINESE_KGS,
     "japanese": JAPANESE,
     "korean": JAPANESE,
     "stone-scoring": STONE_SCORING,
@@ -200,6 +200,11 @@ def is_komi(komi: float) -> bool:
 def preset_name(rules: Rules) -> str | None:
     """Return the first preset name of these rules, or None."""
     return next((name for name, preset in PRESETS.items() if preset == rules), None)
+
+
+def rules_text(rules: Rules) -> str:
+    """Return the first preset name of these rules, else their JSON; `parse_rules` reads both."""
+    return preset_name(rules) or rules.to_json()
 
 
 def _preset_named(text: str) -> str:

@@ -386,6 +386,8 @@ def take_stdout() -> FileIO:
         sys.stderr = TextIOWrapper(FileIO(os.devnull, "w"))
     # A copy of descriptor 1, which afterwards points to stderr: even C libraries cannot write into the protocol.
     sink = FileIO(os.dup(sys.stdout.fileno()), "w")
+    if os.name == "posix":
+        os.set_blocking(sink.fileno(), True)  # a controller's pipe that does not block would make writing spin
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stdout = sys.stderr
     return sink

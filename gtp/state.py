@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engine import __version__
-from engine.clock import Clock
+from engine.clock import DEFAULT_MOVE_SECONDS, Clock
 from engine.errors import IllegalMove
 from engine.rules import Rules, parse_rules
 from engine.settings.table import settings_on
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gtp.last_search import LastSearch
 
 MIN_SIZE = 2
-DEFAULT_MOVE_SECONDS = 5.0
 DEFAULT_REG_VISITS = 400
 _SETTINGS = settings_on("gtp") | settings_on(GTP)
 # In an unfinished game, `final_score` counts the board unless the expected score differs by this many points.

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
+from engine.clock import DEFAULT_MOVE_SECONDS
 from tests.settings.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,6 +48,23 @@ def test_no_command_means_gtp() -> None:
             [*KEIMA, *arguments], input="1 name\n2 quit\n", capture_output=True, text=True, timeout=60
         )
         assert (result.stdout, result.stderr, result.returncode) == ("=1 Keima\n\n=2 \n\n", READY, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], (None, DEFAULT_MOVE_SECONDS)),
+        (["--visits", "9"], (9, None)),
+        (["--time", "2"], (None, 2.0)),
+    ],
+)
+def test_a_game_at_the_terminal_always_has_a_limit(
+    options: list[str], expected: tuple[int | None, float | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    monkeypatch.setattr("engine.apps.play.cli_play", lambda _, limits, **__: found.append(limits) or 0)
+    assert invoke("play", "--size", "5", "--net", "none", *options).exit_code == 0
+    assert [(each.visits, each.seconds) for each in found] == [expected]
 
 
 def test_too_little_memory_is_one_line_in_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +149,10 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["levels", "--size", "9", "--gnugo", "gnugo"], "--gnugo is only for --measure"),
         (["book", "use", "7x7", "--size", "9"], "--size: the book decides this"),
         (["book", "use", "7x7", "--komi=3"], "--komi=3: the book decides this"),
+        (["gtp", "--net", "none", "--connections", "3"], "--connections is only for --listen"),
+        (["analysis", "--net", "none", "--queue", "3"], "--queue is only for --listen"),
+        (["web", "--size", "9" * 5000], "expected a size from 2 to 25"),
+        (["web", "--clock", f"byoyomi:600+{'9' * 400}x30"], "expected byoyomi:MAIN+PERIODSxPERIOD"),
         (["web", "--engine", "no-such-program"], "got 'no-such-program': no such program"),
         (["web", "--engine", "'gnugo"], "No closing quotation"),
         (["--backend", "abacus"], "'--backend'"),

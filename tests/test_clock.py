@@ -222,6 +222,12 @@ def test_even_a_very_long_game_never_flags(settings: TimeSettings, area: int, ov
     assert simulate(settings, area, 3 * area // 2, overhead, lag=0.5).margin >= 0
 
 
+@pytest.mark.parametrize(("area", "main"), [(81, 300.0), (81, 900.0), (361, 900.0), (361, 3600.0)])
+def test_a_connection_within_the_lag_buffer_loses_no_game_of_two_moves_a_point(area: int, main: float) -> None:
+    for settings in (TimeSettings(Kind.ABSOLUTE, main), TimeSettings(Kind.FISCHER, main, increment=0.2)):
+        assert simulate(settings, area, 2 * area, overhead=0.2, lag=0.5).margin > 0
+
+
 @pytest.mark.parametrize(("settings", "area"), [case[1:] for case in GAMES], ids=[case[0] for case in GAMES])
 @pytest.mark.parametrize("lag", [0.1, 0.5])
 def test_a_full_game_uses_four_fifths_of_the_time(settings: TimeSettings, area: int, lag: float) -> None:

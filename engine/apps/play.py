@@ -14,7 +14,7 @@ from engine.handicap import fixed_handicap_points, possible_handicaps
 from engine.records.diagram import showboard
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
-from engine.rules import Rules, parse_rules, preset_name
+from engine.rules import Rules, parse_rules, rules_text
 from engine.scoring import VOID, final_score, format_score
 from engine.settings.levels import FULL
 from engine.settings.table import settings_on
@@ -174,8 +174,7 @@ class _Session:
         """Play until the game is over or the person stops."""
         game = self._game
         self.say(f"You play {color_name(self._human)} against {self._player.name}. Type help for the commands.")
-        rules = preset_name(game.rules) or game.rules.to_json()
-        self.say(f"{game.width}x{game.height}, {rules} rules, komi {game.komi:g}.")
+        self.say(f"{game.width}x{game.height}, {rules_text(game.rules)} rules, komi {game.komi:g}.")
         self._show()
         while self._running:
             if self._game.is_over:

@@ -12,7 +12,7 @@ from engine.book.positions import inverse, place_of, same_values
 from engine.color import for_color, winrate_for_color
 from engine.errors import GoError
 from engine.game import Game
-from engine.rules import preset_name
+from engine.rules import rules_text
 from engine.symmetry import compose, map_vertex
 from engine.vertex import from_policy_index
 from weights.shipped import SHIPPED_NETWORKS
@@ -69,7 +69,7 @@ class Book:
             if mine != its and (what == "size" or about.visits):
                 return f"expected {what} {mine}, got {its}"
         if not same_values(about.rules, game.rules):
-            return f"expected rules {_rules(about)}, got {preset_name(game.rules) or game.rules.to_json()}"
+            return f"expected rules {rules_text(about.rules)}, got {rules_text(game.rules)}"
         return None
 
     def find(self, game: Game) -> Found | None:
@@ -130,7 +130,3 @@ def find_book(path: str | os.PathLike[str]) -> Path:
         return shipped
     names = ", ".join(sorted(each.stem for each in SHIPPED_NETWORKS.glob(f"*{SUFFIX}")))
     raise GoError(f"{os.fspath(path)}: no such book; books that ship with Keima: {names or 'none'}")
-
-
-def _rules(about: About) -> str:
-    return preset_name(about.rules) or about.rules.to_json()

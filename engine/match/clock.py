@@ -35,12 +35,12 @@ _FORMS: dict[str, tuple[str, re.Pattern[str], Callable[..., TimeSettings]]] = {
     ),
     "byoyomi": (
         "byoyomi:MAIN+PERIODSxPERIOD",
-        re.compile(rf"{_NUMBER}\+(\d+)x{_NUMBER}"),
+        re.compile(rf"{_NUMBER}\+(\d{{1,6}})x{_NUMBER}"),
         lambda main, count, period: TimeSettings(Kind.BYOYOMI, float(main), float(period), int(count)),
     ),
     "canadian": (
         "canadian:MAIN+STONES/PERIOD",
-        re.compile(rf"{_NUMBER}\+(\d+)/{_NUMBER}"),
+        re.compile(rf"{_NUMBER}\+(\d{{1,6}})/{_NUMBER}"),
         lambda main, count, period: TimeSettings(Kind.CANADIAN, float(main), float(period), int(count)),
     ),
 }

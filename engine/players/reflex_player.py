@@ -1,5 +1,7 @@
 """Plays without search: a reflex move if there is one, else the move with the best prior."""
 
+from dataclasses import replace
+
 from engine.board.reflexes import reflex_move
 from engine.game import Game
 from engine.players.base import Avoided, Decision, Limits, Watch
@@ -19,4 +21,5 @@ class ReflexPlayer(SearchPlayer):
         if vertex in safe_vertices(game, color) and vertex not in forbidden:
             return Decision(vertex)
         visits = 1 if limits.level is None else limits.level.visits
-        return super().genmove(game, color, Limits(visits=visits, level=limits.level), watch, avoided)
+        limits = replace(limits, visits=visits, seconds=None, most_seconds=None)
+        return super().genmove(game, color, limits, watch, avoided)

@@ -292,9 +292,9 @@ class SearchPlayer:
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
         """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""
         self._stop.clear()
-        # Only for this analysis: the noise would weaken moves that are played.
+        # Only for this analysis: the noise would weaken moves that are played, and the limit is one of moves.
         self.search.params = replace(
-            self.params, wide_root_noise=request.wide_root_noise, ignores_past=request.ignores_past
+            self.params, wide_root_noise=request.wide_root_noise, ignores_past=request.ignores_past, max_playouts=0
         )
         self.search.doubts_counts = True
         try:

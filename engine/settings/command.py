@@ -1,6 +1,6 @@
 """The click command class of all commands: `--help` groups options under headings, `--help-all` adds expert options."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -130,9 +130,11 @@ class Group(click.Group):
             raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
 
 
-def refuse_given(names: Iterable[str], reason: str) -> None:
+def refuse_given(names: Collection[str], reason: str) -> None:
     """Raise UsageError, "--OPTION REASON", if the command line of the present command has one of these options."""
     context = click.get_current_context()
+    unknown = set(names) - {option.name for option in context.command.params}
+    assert not unknown, unknown
     for option in context.command.params:
         is_given = option.name is not None and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
         if is_given and option.name in names:

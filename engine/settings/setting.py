@@ -17,6 +17,7 @@ from engine.vertex import MAX_SIZE
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_MOST_DIGITS = 9
 _TRUTH = {"true": True, "false": False}
 _METADATA = "setting"
 
@@ -177,16 +178,21 @@ class Setting(NamedTuple):
 
     def _size(self, text: str, given: object) -> tuple[int, int]:
         parts = text.lower().split("x")
-        if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
+        if len(parts) in (1, 2) and all(_is_count(part) and 2 <= int(part) <= MAX_SIZE for part in parts):
             return int(parts[0]), int(parts[-1])
         raise BadValue(self, given)
 
     def _counts(self, text: str, given: object) -> tuple[int, ...]:
         parts = text.split(",")
-        counts = tuple(int(part) for part in parts if part.isdecimal())
+        counts = tuple(int(part) for part in parts if _is_count(part))
         if len(counts) < len(parts) or counts[0] < 1 or list(counts) != sorted(set(counts)):
             raise BadValue(self, given)
         return counts
+
+
+def _is_count(text: str) -> bool:
+    """Return whether a text is a number of few digits: Python refuses those of thousands with another error."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _plain(number: float) -> str:

@@ -61,7 +61,11 @@ class LimitedThreads(ThreadingMixIn):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start a thread for a connection, or refuse it if there are too many."""
         if self._connections.acquire(timeout=self._patience):
-            super().process_request(request, client_address)
+            try:
+                super().process_request(request, client_address)
+            except Exception:  # no thread could be started
+                self._connections.release()
+                raise
             return
         with suppress(OSError):
             request.sendall(self._refusal)

@@ -57,6 +57,11 @@ class Reporter:
             self._send(self._snapshot(search))
             self._due = time.monotonic() + self._options.interval
 
+    def end(self) -> None:
+        """Send the last state of an analysis that cannot improve any further."""
+        if self._options.interval is not None and self._search is not None:
+            self._send(self._snapshot(self._search))
+
     def finish(self, decision: "Decision") -> None:
         """Send the last line of a search that has chosen a move, even without a result."""
         analysis = None if self._search is None else self._snapshot(self._search)
@@ -158,6 +163,8 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, game: "
             ignores_past=state.config.analysis_ignores_past,
         )
         player.analyze(game, color, request, reporter.watch)
+        if not is_over():
+            reporter.end()
     # The reply stays open until the next line, even if the search cannot improve any further.
     state.interrupts.wait_until_requested(command.line, Signal.LINE)
     return ""

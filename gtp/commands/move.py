@@ -13,6 +13,7 @@ from gtp.state import GtpState, Handler
 from gtp.stderr import leela_zero_lines, write_lines
 
 if TYPE_CHECKING:
+    from engine.clock import Allotment
     from engine.game import Game
     from engine.players import Avoided, Decision, Limits, Watch
 
@@ -58,7 +59,9 @@ def decide(
         if player.params.delay_scale > 0.0 and observer.search is not None:
             from engine.players.delay import delay_of
 
-            state.player_loader.pause(delay_of(observer.search, decision.vertex, player.params))
+            left = _allotment(state, color)  # of this move, after its search
+            delay = delay_of(observer.search, decision.vertex, player.params)
+            state.player_loader.pause(delay if left is None else min(delay, left.most_seconds))
     finally:
         state.clock.stop()
         observer.close()
@@ -93,12 +96,17 @@ def _limits(state: GtpState, color: int) -> "Limits":
     # The controller has left: answer with one visit instead of searching for nobody.
     if state.player_loader.cancelled:
         return Limits(visits=_HURRIED_VISITS)
-    allotment = state.clock.allotment(color, state.game.move_number, state.width * state.height)
+    allotment = _allotment(state, color)
     seconds = config.seconds
     if allotment is None and seconds is None and config.visits is None:
         seconds = config.fallback_seconds
     # The rank comes last: below full strength it replaces the visits.
     return at_rank(limits_within(allotment, config.visits, seconds), config.rank, state.width, state.height)
+
+
+def _allotment(state: GtpState, color: int) -> "Allotment | None":
+    """Return what the clock gives for the present move, less the time since it began."""
+    return state.clock.allotment(color, state.game.move_number, state.width * state.height)
 
 
 def reg_genmove(state: GtpState, command: Command) -> str:

@@ -5,6 +5,7 @@ The text is KataGo's (v1.17), always from White's point of view; lines end witho
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.support.json_text import json_text
@@ -124,17 +125,26 @@ def _rows(cells: list[str], width: int) -> Iterator[str]:
 
 def kata_get_models(state: GtpState, command: Command) -> str:
     """List the networks in use as one line of JSON, empty without a network."""
+    return _models(state, lambda path: path)
+
+
+def models_without_folders(state: GtpState, command: Command) -> str:
+    """List the networks in use as `kata_get_models` does, with the names of their files alone."""
+    return _models(state, lambda path: Path(path).name)
+
+
+def _models(state: GtpState, name_of: Callable[[str], str]) -> str:
     player = state.player_loader.get()
-    models = [_model(network.facts) for network in (player.network, player.human) if network is not None]
+    models = [_model(network.facts, name_of) for network in (player.network, player.human) if network is not None]
     return json_text(models, separators=(",", ":"), ensure_ascii=False)
 
 
-def _model(facts: "NetworkFacts") -> dict[str, object]:
+def _model(facts: "NetworkFacts", name_of: Callable[[str], str]) -> dict[str, object]:
     # Field names, types and the text "true" are KataGo's.
     return {
         "internalName": facts.name,
         "maxBatchSize": facts.max_batch,
-        "name": facts.file,
+        "name": name_of(facts.file),
         "usesHumanSLProfile": facts.imitates,
         "usingFP16": "true" if facts.precision in ("bf16", "fp16") else "false",
         "version": facts.version,

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from engine.errors import GoError
-from engine.settings.command import Command, search_keys
+from engine.settings.command import Command, refuse_given, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, refuse_without_human, search_params
 from engine.settings.table import default_of, settings_on
@@ -56,8 +56,10 @@ def analysis(ctx: click.Context, /, **options: Any) -> None:
     if options["benchmark"] is not None:
         sys.exit(_benchmark(_equipment(settings, threads, options), options["benchmark"]))
     if options["listen"] is not None:
+        refuse_given({"quit_without_waiting"}, "is for the end of stdin: not with --listen")
         _listen(settings, threads, options)
         return
+    refuse_given({"token_file", "connections", "most_open"}, "is only for --listen")
     sink = take_stdout()
     equipment = _equipment(settings, threads, options)
     _serve(equipment, sink, quits_at_once=options["quit_without_waiting"])

@@ -265,14 +265,15 @@ class _TaskMaker:
 
     def task(self, turn: int, game: "Game", color: int, priority: int) -> "Task":
         """Return the task of one turn."""
-        from functools import partial
+        from functools import cache, partial
 
         from engine.apps.analysis_server.task import Task
         from engine.search.analysis import Wanted
 
         settings, flags = self._settings, self._flags
         avoided, added = self._avoided, None
-        proof = _proof(game, color) if self._proves else None
+        # Found by the thread that searches the position, in its turn, and only once for all reports.
+        proof = cache(partial(_proof, game, color)) if self._proves else None
         if self._is_framed or (self._may_frame and _is_problem(game)):
             framed = _framed(game, color)
             game, avoided, added = framed.game, framed.avoided, framed.added

@@ -6,11 +6,13 @@ delays nobody. Knows no network and no file.
 
 import json
 import logging
+import math
 import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import __version__
@@ -28,8 +30,11 @@ if TYPE_CHECKING:
     from engine.evaluators.raw import RawNetwork
 
 log = logging.getLogger(__name__)
-# From this number of unread lines on, the client gets no more reports of unfinished searches.
+# From this number of unread lines or bytes on, the client gets no more reports of unfinished searches.
 _BACKLOG = 1000
+_BACKLOG_BYTES = 8 << 20
+# A client on the network that leaves more bytes unread is disconnected.
+_MOST_BYTES = 256 << 20
 # Seconds between two checks whether a client that has ended its input is gone.
 _LOST_INTERVAL = 1.0
 # KataGo's text for an unknown source revision.
@@ -73,29 +78,53 @@ class Output:
     on_final: called after a final answer was written.
     """
 
-    def __init__(self, sink: ByteSink, on_lost: Callable[[], None], on_final: Callable[[], None]) -> None:
-        self._on_lost, self._on_final = on_lost, on_final
+    def __init__(
+        self,
+        sink: ByteSink,
+        on_lost: Callable[[], None],
+        on_final: Callable[[], None],
+        most_bytes: float = math.inf,
+    ) -> None:
+        """most_bytes: that may wait to be written; more are as if the client did not read."""
+        self._on_lost, self._on_final, self._most_bytes = on_lost, on_final, most_bytes
         self._writer = Writer(sink)
+        self._unread, self._counting = 0, threading.Lock()
+        self._is_lost = False
         self._lines: queue.SimpleQueue[tuple[str, bool] | None] = queue.SimpleQueue()
         self.is_closed = threading.Event()
         self._thread = threading.Thread(target=self._write, name="analysis-writer", daemon=True)
         self._thread.start()
 
     @property
-    def backlog(self) -> int:
-        """Number of lines that wait to be written."""
-        return self._lines.qsize()
+    def is_behind(self) -> bool:
+        """Whether much waits to be written."""
+        return self._lines.qsize() >= _BACKLOG or self._unread >= _BACKLOG_BYTES
 
     def send(self, answer: Object, *, is_final: bool = False) -> None:
         """Queue one line. is_final: it is the last about one position."""
-        if not self.is_closed.is_set():
-            self._lines.put((to_line(answer), is_final))
+        if self.is_closed.is_set():
+            return
+        line = to_line(answer)
+        self._count(len(line))
+        if self._unread > self._most_bytes:
+            log.info("a client leaves %d bytes unread", self._unread)
+            self._is_lost = True
+            self.is_closed.set()
+            self._on_lost()
+        self._lines.put((line, is_final))
+
+    def _count(self, change: int) -> None:
+        with self._counting:
+            self._unread += change
 
     def _write(self) -> None:
         try:
             while (queued := self._lines.get()) is not None:
+                if self._is_lost:
+                    return
                 line, is_final = queued
                 self._writer.write(line)
+                self._count(-len(line))
                 if is_final:
                     self._on_final()
         except Disconnected as error:
@@ -121,7 +150,8 @@ class AnalysisServer:
         self._most_open = most_open
         self._open = 0
         self._changed = threading.Condition()
-        self._output = Output(sink, self._lose, self._close_position)
+        most_bytes = math.inf if most_open is None else _MOST_BYTES
+        self._output = Output(sink, self._lose, self._close_position, most_bytes)
 
     def run(self, source: ByteSource, *, quits_at_once: bool = False) -> None:
         """Answer until the end of input; then finish all queries, unless `quits_at_once`. Closes the pool."""
@@ -253,7 +283,8 @@ class AnalysisServer:
     def _models(self) -> list[Object]:
         return [
             {
-                "name": facts.file,
+                # Clients on the network learn nothing about the folders of this machine.
+                "name": facts.file if self._most_open is None else Path(facts.file).name,
                 "internalName": facts.name,
                 "maxBatchSize": facts.max_batch,
                 "usesHumanSLProfile": facts.imitates,
@@ -268,7 +299,7 @@ class AnalysisServer:
         if report.failure:
             self._error(report.failure, is_final=True, id=asked.id)
         # Final answers are never dropped; intermediate ones are, so that a slow reader does not fill the memory.
-        elif report.is_final or self._output.backlog < _BACKLOG:
+        elif report.is_final or not self._output.is_behind:
             self._output.send(answer_to(asked, report, task.view), is_final=report.is_final)
 
 

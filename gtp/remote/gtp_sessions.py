@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import GoError
 from gtp import protocol
 from gtp.args import expect
-from gtp.commands import HANDLERS, debug
+from gtp.commands import HANDLERS, debug, networks
 from gtp.commands.records import printsgf
 from gtp.player_loader import PlayerFactory
 from gtp.protocol import Command
@@ -31,10 +31,11 @@ def _print_record(state: GtpState, command: Command) -> str:
 
 LOCAL: frozenset[str] = frozenset({"loadsgf", "echo_err", *debug.COMMANDS})
 """Commands that read files of this machine, or write to its terminal: clients on the network do not have them."""
+_CHANGED = {"printsgf": _print_record, "kata-get-models": networks.models_without_folders}
 REMOTE_HANDLERS: dict[str, Handler] = {
-    name: _print_record if name == "printsgf" else handler for name, handler in HANDLERS.items() if name not in LOCAL
+    name: _CHANGED.get(name, handler) for name, handler in HANDLERS.items() if name not in LOCAL
 }
-"""The commands of clients on the network."""
+"""The commands of clients on the network, who write no files and learn nothing about folders."""
 
 
 class GtpSessions:

@@ -22,6 +22,8 @@ from gtp.stderr import write_lines
 log = logging.getLogger(__name__)
 # A wait without a timeout cannot be interrupted by Ctrl-C on Windows.
 _POLL_SECONDS = 0.1
+_HANDSHAKES = 32
+"""Clients that may be about to send their token, besides those with a session; a further one ends the oldest."""
 
 
 class Sessions(Protocol):
@@ -47,8 +49,13 @@ class RemoteServer(LimitedThreads, TCPServer):
         """connections: most clients at a time. Raises OSError if the address cannot be used."""
         self._access, self._sessions = access, sessions
         self._clients: set[socket.socket] = set()
+        # In the order in which they came.
+        self._unknown: dict[socket.socket, None] = {}
         self._lock = threading.Lock()
-        self.limit_connections(connections, sessions.refusal(f"{connections} clients are connected, no more can be"))
+        self._free = threading.BoundedSemaphore(connections)
+        self._full = f"{connections} clients are connected, no more can be"
+        # Handshakes that were ended need a moment to go.
+        self.limit_connections(connections + 2 * _HANDSHAKES, sessions.refusal(self._full))
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         super().__init__(address, BaseRequestHandler)
@@ -58,15 +65,51 @@ class RemoteServer(LimitedThreads, TCPServer):
         with self._lock:
             self._clients.add(request)
         try:
-            connection = admit(request, self._access)
-            self._sessions.serve(connection)
-            connection.close()
+            if self._access.token is None:
+                with self._place():
+                    self._serve(admit(request, self._access))
+            else:
+                # Who has no token must not take the place of those who have one.
+                with self._handshake(request):
+                    connection = admit(request, self._access)
+                with self._place():
+                    self._serve(connection)
         except Refused as refused:
             if str(refused):
                 request.sendall(self._sessions.refusal(str(refused)))
         finally:
             with self._lock:
                 self._clients.discard(request)
+
+    def _serve(self, connection: Connection) -> None:
+        self._sessions.serve(connection)
+        connection.close()
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Take one of the places for sessions. Raises Refused if there is none."""
+        if not self._free.acquire(blocking=False):
+            raise Refused(self._full)
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    @contextmanager
+    def _handshake(self, request: socket.socket) -> Iterator[None]:
+        """Count a client that has not sent its token yet; where there are too many, end the oldest."""
+        with self._lock:
+            self._unknown[request] = None
+            oldest = next(iter(self._unknown)) if len(self._unknown) > _HANDSHAKES else None
+            if oldest is not None:
+                del self._unknown[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._unknown.pop(request, None)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Log an error; a lost connection only at debug level."""

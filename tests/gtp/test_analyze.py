@@ -3,18 +3,22 @@
 import io
 import threading
 import time
+from typing import cast
 
 import pytest
 
 from engine.color import BLACK, WHITE
 from engine.evaluators.raw import RawNetwork
+from engine.game import Game
+from engine.players.base import AnalysisRequest, Watch
+from engine.search.figures import SearchStats
 from engine.vertex import parse_vertex
 from gtp.commands import HANDLERS
 from gtp.session import serve
 from gtp.state import GtpState, Perspective, SessionConfig
 from tests.gtp.analysis_lines import read_kata_line, read_lz_line
 from tests.gtp.fake_player import FakePlayer
-from tests.gtp.small_search import LEAD, VALUE
+from tests.gtp.small_search import LEAD, VALUE, small_search
 from tests.gtp.talk import Pipe, converse, new_state
 from tests.gtp.test_networks import FACTS, FixedEvaluator
 from tests.gtp.test_session import Channel, session, wait_until_thinking
@@ -152,6 +156,20 @@ def test_the_reply_stays_open_when_the_search_has_nothing_left_to_do() -> None:
         assert sink.getvalue() == b"=\n"
         pipe.send(b"\n")
         sink.wait_for(b"=\n\n")
+
+
+def test_an_analysis_that_ends_before_its_first_interval_reports_its_end() -> None:
+    class Brief(FakePlayer):
+        def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
+            watch(small_search(game, color), cast(SearchStats, None))
+
+    with session(Brief()) as (pipe, sink, _):
+        pipe.send(b"kata-analyze 1000\n")
+        wait_until(lambda: len(lines_of(sink)) == 2)
+        assert read_kata_line(lines_of(sink)[1], 9, 9).moves
+        pipe.send(b"\n")
+        wait_until(lambda: sink.getvalue().endswith(b"\n\n"))
+    assert len(lines_of(sink)) == 3
 
 
 def test_without_an_interval_there_is_nothing_to_read() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,6 +136,15 @@ def test_the_models_are_listed_as_katago_does() -> None:
         '"usesHumanSLProfile":false,"usingFP16":"false","version":8}]'
     )
     assert len(json.loads(reply)) == 1
+
+
+def test_a_board_that_the_network_cannot_play_is_refused_and_nothing_changes() -> None:
+    state = new_state(FakePlayer(network=RawNetwork(FixedEvaluator(), replace(FACTS, board_sizes=(5, 9)))))
+    ask(state, "genmove b")  # loads the network
+    before = ask(state, "showboard")
+    assert [ask(state, f"boardsize {size}") for size in (4, 10, "5 13")] == ["? unacceptable size"] * 3
+    assert ask(state, "showboard") == before
+    assert ask(state, "boardsize 5 9") == ""
 
 
 def test_without_a_network_there_is_nothing_to_tell() -> None:

@@ -210,6 +210,15 @@ def test_moves_are_delayed_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> No
     assert max(pauses[20:]) == 0.25
 
 
+def test_no_delay_outlasts_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, pauses = new_state(FakePlayer(thinking=True)), list[float]()
+    monkeypatch.setattr(state.player_loader, "pause", pauses.append)
+    for line in ("kata-set-param maxTime 0.01", "kata-set-param delayMoveScale 1000", "time_settings 0 2 1"):
+        ask(state, line)
+    ask(state, "kata-search b")
+    assert 1.0 < pauses[0] < 2.0
+
+
 def test_a_limit_set_by_name_bounds_the_next_move() -> None:
     player = FakePlayer()
     state = new_state(player)

@@ -266,6 +266,15 @@ def test_an_analysis_is_reported_as_it_goes_avoids_what_it_shall_and_plays_nothi
     assert game.move_number == 0
 
 
+def test_the_most_playouts_of_a_move_end_no_analysis() -> None:
+    thinker = SearchPlayer(FakeEvaluator(), SearchParams(max_playouts=20))
+    thinker.analyze(Game(5), BLACK, AnalysisRequest(Limits(visits=100)), lambda *_: None)
+    assert thinker.search.tree.nodes[ROOT]["visits"] >= 100
+    thinker.genmove(Game(5), BLACK, Limits(visits=1000))
+    thinker.close()
+    assert thinker.search.params.max_playouts == 20
+
+
 @pytest.mark.parametrize("plies", [1, 65535])
 def test_only_the_moves_that_are_left_are_chosen(plies: int) -> None:
     thinker, game = player(), Game(5)

@@ -163,6 +163,14 @@ def test_a_rank_moves_by_reflex_where_the_player_does() -> None:
     assert len(moves) > 4
 
 
+def test_a_rank_draws_from_the_same_peoples_moves_with_reflexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Limits]()
+    monkeypatch.setattr(SearchPlayer, "genmove", lambda _, game, color, limits, *more: asked.append(limits))
+    limits = at_rank(Limits(seconds=3.0), "5k", 9, 9)
+    ReflexPlayer(FakeEvaluator(), SearchParams()).genmove(Game(9, rules=CHINESE), BLACK, limits)
+    assert [(each.profile, each.level, each.seconds) for each in asked] == [("rank_5k", limits.level, None)]
+
+
 @pytest.mark.parametrize(("rank", "resigns"), [("21k", False), ("9k", False), ("3k", True), (FULL, True)])
 def test_a_rank_plays_on_while_two_of_its_mistakes_would_turn_the_game(rank: str, resigns: bool) -> None:
     game = Game(9, rules=CHINESE, komi=7.0)

@@ -2,8 +2,9 @@
 
 kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays, kata-search_analyze_cancellable
 tells --lines of them unless it hears something, and does not play. --command WORDS are listed besides,
---refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analysing for ever, --crash ends at
-the first genmove, --log FILE keeps every line, --pid FILE the number of the process.
+--refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analysing for ever, --silent says no
+more than one line of an analysis, --crash ends at the first genmove, --log FILE keeps every line, --pid FILE the number
+of the process.
 """
 
 import argparse
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--dead", default="")
     parser.add_argument("--resign-at", type=int, default=1000)
     parser.add_argument("--deaf", action="store_true")
+    parser.add_argument("--silent", action="store_true")
     parser.add_argument("--crash", action="store_true")
     options = parser.parse_args()
     if options.pid:
@@ -116,7 +118,8 @@ def main() -> None:
         elif command.endswith("analyze"):
             visits = 1
             while heard.empty() or options.deaf:
-                say("\n" + info(size, move, visits))
+                if not options.silent or visits == 1:
+                    say("\n" + info(size, move, visits))
                 visits += 1
                 time.sleep(SECONDS)
         say("\n\n")

@@ -4,6 +4,7 @@ import socket
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatu
 
 import gtp.remote.connection as connection_module
 from engine.errors import GoError
-from engine.support.serving import format_address, parse_address
+from engine.support.serving import LimitedThreads, format_address, parse_address
 from gtp.remote.access import read_access
 from gtp.session import LONGEST_LINE
 from keima import main
@@ -118,6 +119,50 @@ def test_connections_beyond_the_limit_are_refused_and_leave_room_when_they_end()
                 return client.ask("name") == "= Keima"
 
         wait_until(there_is_room)
+
+
+def test_clients_without_the_token_take_no_place_of_those_who_have_it() -> None:
+    with served(gtp_sessions(), token=TOKEN.encode(), connections=2) as port, ExitStack() as stack:
+        silent = [stack.enter_context(TcpClient(port)) for _ in range(100)]
+        known = [stack.enter_context(TcpClient(port)) for _ in range(2)]
+        for client in known:
+            client.send(f"token {TOKEN}\n")
+            assert client.ask("name") == "= Keima"
+        assert silent[0].rest() == b""
+        third = stack.enter_context(TcpClient(port))
+        third.send(f"token {TOKEN}\n")
+        assert third.rest() == b"? 2 clients are connected, no more can be\n\n"
+
+
+def test_a_connection_for_which_no_thread_can_be_started_leaves_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    class Server(LimitedThreads, TCPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Say nothing."""
+
+    answered = threading.Event()
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"served")
+            answered.set()
+
+    server = Server((HOST, 0), Handler)
+    server.limit_connections(1, b"full")
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    with monkeypatch.context() as broken:
+        broken.setattr(ThreadingMixIn, "process_request", fails)
+        for _ in range(3):
+            with TcpClient(server.server_address[1]) as client:
+                assert client.rest() == b""
+    with TcpClient(server.server_address[1]) as client:
+        assert client.rest() == b"served"
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
 
 @pytest.mark.parametrize("start", ["", "tok", "GET / HTTP/1.1\r\nHo", "GE"])

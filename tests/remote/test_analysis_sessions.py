@@ -1,18 +1,22 @@
 """The analysis protocol over the network: fair turns, a bounded queue, nothing lost, no search for nobody."""
 
+import io
 import json
 import socket
 import threading
+from typing import Any
 
 import pytest
 
 import gtp.remote.connection as connection_module
 from engine.apps.analysis_server.pool import AnalysisPool
+from engine.game import Game
+from gtp.json_analysis.server import Output
 from gtp.remote.analysis_sessions import AnalysisSessions
 from tests.json_analysis.talk import SETTINGS, Equipment, GatedEvaluator, query
 from tests.remote.clients import TcpClient, analysis_sessions, served, web_socket
 from tests.search.fakes import FakeEvaluator
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 ENDLESS = 1 << 50
 
@@ -172,6 +176,49 @@ def test_a_client_that_reads_no_answers_is_disconnected(monkeypatch: pytest.Monk
         thread.start()
         assert ended.wait(60)
         thread.join()
+
+
+def test_a_client_that_leaves_more_bytes_unread_than_it_may_is_given_up() -> None:
+    may_write, lost, written = threading.Event(), list[int](), list[bytes]()
+
+    class Slow(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            may_write.wait(PATIENCE)
+            written.append(bytes(data))
+            return len(written[-1])
+
+    output = Output(Slow(), lambda: lost.append(1), lambda: None, most_bytes=1000)
+    line = {"id": "x" * 92}
+    for _ in range(20):
+        assert output.is_closed.is_set() == bool(lost)
+        output.send(line)
+    may_write.set()
+    output.close()
+    assert lost == [1]
+    assert len(written) <= 1
+
+
+def test_a_proof_that_takes_long_keeps_no_other_query_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end, proofs = threading.Event(), threading.Event(), list[int]()
+
+    def proves(game: Game, color: int) -> dict[str, str]:
+        proofs.append(game.move_number)
+        begun.set()
+        assert may_end.wait(PATIENCE)
+        return {"text": "no proof"}
+
+    monkeypatch.setattr("gtp.json_analysis.query._proof", proves)
+    with served(analysis_sessions()) as port, TcpClient(port) as client:
+        client.query(query(id="proved", maxVisits=2, prove=True, reportDuringSearchEvery=0.001))
+        assert begun.wait(PATIENCE)
+        client.query(query(id="plain", maxVisits=2))
+        assert client.answer()["id"] == "plain"
+        may_end.set()
+        answers = [client.answer()]
+        while answers[-1]["isDuringSearch"]:
+            answers.append(client.answer())
+    assert {each["proof"]["text"] for each in answers} == {"no proof"}
+    assert proofs == [0]
 
 
 def test_the_cache_of_all_clients_is_cleared_by_none() -> None:

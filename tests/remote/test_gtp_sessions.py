@@ -1,15 +1,20 @@
 """GTP over the network: a game for each client, no files of the server, no search for a client that is gone."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 import gtp.remote.connection as connection_module
+from engine.evaluators.raw import RawNetwork
 from engine.players import SearchPlayer
 from engine.search.params import SearchParams
 from gtp.commands import HANDLERS
+from gtp.remote.analysis_sessions import AnalysisSessions
 from gtp.remote.gtp_sessions import LOCAL, players_like
 from tests.gtp.fake_player import FakePlayer
+from tests.gtp.test_networks import FACTS, FixedEvaluator
+from tests.json_analysis.talk import equipment
 from tests.remote.clients import TcpClient, gtp_sessions, served, web_socket
 from tests.search.fakes import FakeEvaluator
 from tests.waiting import wait_until
@@ -50,6 +55,16 @@ def test_commands_that_touch_the_server_do_not_exist(name: str) -> None:
         assert client.ask(f"{name} x") == "? unknown command"
         assert name not in client.ask("list_commands").split("\n")
         assert client.ask(f"known_command {name}") == "= false"
+
+
+def test_networks_are_named_without_their_folders() -> None:
+    player = FakePlayer(network=RawNetwork(FixedEvaluator(), FACTS))
+    with served(gtp_sessions(player)) as port, TcpClient(port) as client:
+        assert '"name":"small.bin.gz"' in client.ask("kata-get-models")
+    equipped = replace(equipment(), network=RawNetwork(FixedEvaluator(), FACTS))
+    with served(AnalysisSessions(equipped, 50)) as port, TcpClient(port) as client:
+        client.query({"id": "m", "action": "query_models"})
+        assert client.answer()["models"][0]["name"] == "small.bin.gz"
 
 
 def test_a_record_is_returned_and_never_written() -> None:

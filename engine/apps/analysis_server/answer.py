@@ -8,6 +8,8 @@ from engine.support.json_text import json_text
 from engine.vertex import NO_POINT, format_vertex, points, policy_index
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.apps.analysis_server.task import Report
     from engine.evaluation.evaluation import Evaluation
     from engine.game import Game
@@ -25,8 +27,8 @@ _NOT_LEGAL = -1.0
 class Asked:
     """The form of the answers for one position. color: the side to move. The flags are KataGo's fields.
 
-    frame: (color, vertex) of the stones that frame a problem, None for a position as it was given. proof: the field of
-    that name, see `engine.apps.solve.proof`, None if it was not asked for.
+    frame: (color, vertex) of the stones that frame a problem, None for a position as it was given. proof: returns the
+    field of that name, see `engine.apps.solve.proof`; may take a second. None if it was not asked for.
     """
 
     id: str
@@ -41,7 +43,7 @@ class Asked:
     pv_visits: bool
     no_result: bool
     frame: tuple[tuple[int, int], ...] | None = None
-    proof: Object | None = None
+    proof: "Callable[[], Object] | None" = None
 
 
 def to_line(answer: Object) -> str:
@@ -58,7 +60,7 @@ def answer_to(asked: Asked, report: "Report", view: int) -> Object:
         size = asked.game.width, asked.game.height
         answer["frame"] = [[color_letter(color), format_vertex(vertex, *size)] for color, vertex in asked.frame]
     if asked.proof is not None:
-        answer["proof"] = asked.proof
+        answer["proof"] = asked.proof()
     answer["moveInfos"] = [_move_info(asked, move) for move in report.analysis.moves]
     answer["rootInfo"] = _root_info(asked, report.analysis.root, report.root, view)
     if report.human is not None:

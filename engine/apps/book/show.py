@@ -8,7 +8,7 @@ from engine.color import color_name
 from engine.errors import GoError
 from engine.game import Game
 from engine.records.diagram import showboard
-from engine.rules import preset_name
+from engine.rules import rules_text
 from engine.vertex import format_vertex, parse_vertex
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def position(book: Book, moves: Sequence[str]) -> Game:
 def heading(book: Book) -> str:
     """Return what a book is for and how it was made, in one line."""
     about = book.about
-    parts = [f"{about.width}x{about.height}", preset_name(about.rules) or about.rules.to_json()]
+    parts = [f"{about.width}x{about.height}", rules_text(about.rules)]
     parts += [f"komi {about.komi:g}" if about.visits else "any komi", f"{len(book):,} positions"]
     parts.append(f"{about.visits:,} visits each by {about.network}" if about.visits else "exact values")
     hours = about.made.get("hours")

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -186,7 +185,8 @@ class EngineWorker:
         if self._sent_time == settings and self._follower.lists("time_left"):
             # GTP specifies integers; programs that know KataGo's clocks take fractions.
             digits = 2 if "kata-time_settings" in listed else 0
-            for color, (seconds, count) in task.clock.left.items():
+            for color in task.clock.left:
+                seconds, count = task.clock.left_now(color)
                 self._follower.ask(f"time_left {color_name(color)} {seconds:.{digits}f} {count}")
 
     def _send_visits(self, visits: int | None) -> None:
@@ -216,13 +216,14 @@ class EngineWorker:
     def _review(self, task: Task) -> None:
         """Analyze one position for its time."""
         if not task.game.is_over:
-            until = time.monotonic() + (task.seconds or 0)
-
-            def on_line() -> None:
-                if time.monotonic() >= until or not self._session.is_wanted(task):
-                    self._follower.interrupt(_END_SECONDS)
-
-            self._watch(task, on_line)
+            # A timer, because programs may write nothing for as long as they like.
+            timer = threading.Timer(task.seconds or 0.0, self._follower.interrupt, (_END_SECONDS,))
+            timer.start()
+            try:
+                self._watch(task, self.interrupt)
+            finally:
+                timer.cancel()
+                timer.join()  # it must not interrupt the next analysis
         self._session.task_finished(task)
 
     def _analyse(self, task: Task) -> None:

@@ -21,8 +21,9 @@ class GameClock:
         self._at: Node | None = None
         self._running: int | None = None
         self._since = 0.0
+        self._paused: float | None = None
         self.turn = 0
-        """Changes whenever a clock is started or stopped."""
+        """Changes whenever a clock is started, stopped or paused."""
 
     def resume(self, left: Mapping[int, tuple[float, int]]) -> None:
         """Set both clocks to (seconds, stones or periods) as in GTP's `time_left`, by color. Raises ValueError."""
@@ -38,8 +39,8 @@ class GameClock:
             return True
         is_in_time, color = True, self._running
         if color is not None and end.parent is self._at and end.move is not None and end.move.color == color:
-            is_in_time = self._clocks[color].spend(self._now() - self._since)
-        self._at = end
+            is_in_time = self._clocks[color].spend(self._elapsed)
+        self._at, self._paused = end, None
         self.turn += 1
         self._running = None if is_over or end.move is None else opponent(end.move.color)
         self._since = self._now()
@@ -47,21 +48,36 @@ class GameClock:
 
     def stop(self) -> None:
         """Stop both clocks until the game is followed again, without charging the running move."""
-        self._at = self._running = None
+        self._at = self._running = self._paused = None
         self.turn += 1
+
+    def pause(self, is_paused: bool) -> None:
+        """Let the running clock wait, or go on."""
+        if self._running is None or is_paused == (self._paused is not None):
+            return
+        self.turn += 1
+        if self._paused is None:
+            self._paused = self._now()
+        else:
+            self._since += self._now() - self._paused
+            self._paused = None
+
+    @property
+    def _elapsed(self) -> float:
+        return (self._now() if self._paused is None else self._paused) - self._since
 
     def reading(self) -> ClockReading:
         """Return both clocks as they are now."""
-        elapsed = 0.0 if self._running is None else self._now() - self._since
+        elapsed = 0.0 if self._running is None else self._elapsed
         left = {color: clock.time_left() for color, clock in self._clocks.items()}
-        return ClockReading(self.settings, left, self._running, elapsed)
+        return ClockReading(self.settings, left, self._running, elapsed, self._paused is not None)
 
     @property
     def seconds_left(self) -> float | None:
-        """The seconds until the running clock has lost the game, at least 0; None while none runs."""
-        if self._running is None:
+        """The seconds until the running clock has lost the game, at least 0; None while none runs or it waits."""
+        if self._running is None or self._paused is not None:
             return None
-        return max(0.0, self._clocks[self._running].available() - (self._now() - self._since))
+        return max(0.0, self._clocks[self._running].available() - self._elapsed)
 
     @property
     def running(self) -> int | None:

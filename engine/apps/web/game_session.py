@@ -53,6 +53,7 @@ class GameSession:
             raise GoError(f"expected one of {', '.join(COMMANDS)}, got {name!r}")
         with self._changed:
             COMMANDS[name](self._state, fields)
+            self._state.pause_clock()
             self._drop_unwanted()
             self._notify()
         self._interrupt()

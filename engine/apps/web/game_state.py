@@ -393,10 +393,17 @@ class GameState:
         if not clock.follow(end, is_over=is_over) and mover is not None:
             self._lose_on_time(mover)
 
+    def pause_clock(self) -> None:
+        """Let an engine's clock wait while another position is shown: it does not think about its move then."""
+        clock = self._open.clock
+        if clock is not None and clock.running is not None:
+            is_engines = self.settings.players[clock.running] is PlayerKind.ENGINE
+            clock.pause(is_engines and self.tree.shown is not self.tree.game_end)
+
     def check_time(self) -> bool:
         """End the game if the time of the player to move is over; return whether it was."""
         clock = self._open.clock
-        if clock is None or clock.running is None or clock.seconds_left:
+        if clock is None or clock.running is None or clock.seconds_left is None or clock.seconds_left > 0:
             return False
         self._lose_on_time(clock.running)
         return True

@@ -13,7 +13,7 @@ from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap, possible_handicaps
 from engine.match.clock import parse_clock
 from engine.records.sgf import Record
-from engine.rules import MOST_KOMI, PRESETS, SERVER_PRESETS, Rules, is_komi, parse_rules, preset_name
+from engine.rules import MOST_KOMI, PRESETS, SERVER_PRESETS, Rules, is_komi, parse_rules, rules_text
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import FORM
 
@@ -79,7 +79,7 @@ class GameSettings:
 def rules_name(rules: Rules) -> str:
     """Return the name of rules as the page offers them, else another name that is known, else their JSON."""
     offered = (name for name in RULES if parse_rules(name) == rules)
-    return next(offered, None) or preset_name(rules) or rules.to_json()
+    return next(offered, None) or rules_text(rules)
 
 
 def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:

@@ -31,13 +31,19 @@ class ClockReading:
     """Both clocks at one moment.
 
     left: (seconds, stones or periods) by color as in GTP's `time_left`, before the running move is charged.
-    running: the color whose clock runs, None while none does. elapsed: seconds of its move so far.
+    running: the color whose clock runs, None while none does. elapsed: seconds of its move so far. is_paused: it waits.
     """
 
     settings: TimeSettings
     left: dict[int, tuple[float, int]]
     running: int | None = None
     elapsed: float = 0.0
+    is_paused: bool = False
+
+    def left_now(self, color: int) -> tuple[float, int]:
+        """Return a color's time with the seconds of the running move taken off, at least 0."""
+        seconds, count = self.left[color]
+        return max(0.0, seconds - (self.elapsed if color == self.running else 0.0)), count
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def test_the_book_of_three_by_three_ships_and_black_takes_the_whole_board_in_it(
     found = book.find(game)
     assert found is not None
     assert (found.winrate, found.lead, found.moves[0].vertices) == (1.0, 1.5, (points(3, 3)[4],))
-    assert book.misfit(Game(3, rules=TROMP_TAYLOR)) == "expected rules chinese-ogs, got tromp-taylor"
+    assert book.misfit(Game(3, rules=TROMP_TAYLOR)) == "expected rules chinese-kgs, got tromp-taylor"
 
 
 @pytest.mark.parametrize(

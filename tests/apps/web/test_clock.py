@@ -1,6 +1,7 @@
 """Clocks of a game on the page: who is charged, who loses on time, what the engine and the record are told."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,34 @@ def test_a_player_whose_time_is_over_has_lost(tmp_path: Path) -> None:
     assert shown["running"] is None
     moves(at, "D3")
     assert snapshot(at).variations[1].colors == "w"
+
+
+def test_an_engine_whose_position_is_not_shown_does_not_lose_on_time() -> None:
+    at = timed(MIXED, "absolute:0.4")
+    moves(at, "C3")
+    asked = task(at)
+    at.command("go", {"to": 0})
+    assert (at.wanted(), at.is_wanted(asked)) == (None, False)
+    before = snapshot(at).clock
+    time.sleep(0.6)
+    after = snapshot(at)
+    assert (after.clock, after.result) == (before, None)
+    assert after.clock is not None and after.clock.is_paused
+    at.command("go", {"to": 1})
+    again = task(at).clock
+    assert again is not None and not again.is_paused
+    assert again.elapsed == pytest.approx(after.clock.elapsed, abs=0.1)
+    deadline = time.monotonic() + 20
+    while snapshot(at).result is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert snapshot(at).result == "B+T"
+
+
+def test_time_of_the_running_move_is_taken_off_what_the_engine_is_told() -> None:
+    settings = read_clock("absolute:10")
+    reading = ClockReading(settings, {BLACK: (10.0, 0), WHITE: (9.0, 0)}, WHITE, 3.5)
+    assert (reading.left_now(BLACK), reading.left_now(WHITE)) == ((10.0, 0), (5.5, 0))
+    assert ClockReading(settings, {WHITE: (3.0, 2)}, WHITE, 3.5).left_now(WHITE) == (0.0, 2)
 
 
 def test_an_engine_learns_the_clocks_with_its_task_and_analyses_without_one() -> None:

@@ -17,8 +17,9 @@ function timeText(seconds) {
 
 // [seconds, periods left] of a color now; periods is 0 in main time.
 function leftOf(color) {
-  const {kind, period, periods, left, running, elapsed} = page.state.clock;
-  const spent = running === color ? elapsed + (performance.now() - received) / 1000 : 0;
+  const {kind, period, periods, left, running, elapsed, isPaused} = page.state.clock;
+  const since = isPaused ? 0 : (performance.now() - received) / 1000;
+  const spent = running === color ? elapsed + since : 0;
   let [seconds, count] = left[color];
   if (kind !== "byoyomi") return [Math.max(0, seconds - spent), 0];
   let rest = spent;
