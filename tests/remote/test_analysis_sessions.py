@@ -201,13 +201,12 @@ def test_a_client_that_leaves_more_bytes_unread_than_it_may_is_given_up() -> Non
 def test_a_proof_that_takes_long_keeps_no_other_query_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, may_end, proofs = threading.Event(), threading.Event(), list[int]()
 
-    def proves(game: Game, color: int) -> dict[str, str]:
+    def proves(game: Game, color: int) -> None:
         proofs.append(game.move_number)
         begun.set()
         assert may_end.wait(PATIENCE)
-        return {"text": "no proof"}
 
-    monkeypatch.setattr("gtp.json_analysis.query._proof", proves)
+    monkeypatch.setattr("engine.apps.solve.proof.prove", proves)
     with served(analysis_sessions()) as port, TcpClient(port) as client:
         client.query(query(id="proved", maxVisits=2, prove=True, reportDuringSearchEvery=0.001))
         assert begun.wait(PATIENCE)
