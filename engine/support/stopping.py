@@ -9,6 +9,9 @@ from types import FrameType
 INTERRUPTED = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP: the shells' value for Ctrl-C."""
 
+WAIT_SECONDS = 0.5
+"""For waits in a loop: one without a timeout cannot be interrupted by Ctrl-C on Windows."""
+
 
 @contextmanager
 def stopping() -> Iterator[threading.Event]:

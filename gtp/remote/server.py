@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 from engine.errors import GoError
 from engine.support.serving import LimitedThreads, format_address, parse_address
-from engine.support.stopping import stopping
+from engine.support.stopping import WAIT_SECONDS, stopping
 from gtp.remote.access import Access, Refused, read_access
 from gtp.remote.connection import Connection, admit
 from gtp.stderr import write_lines
 
 log = logging.getLogger(__name__)
-# A wait without a timeout cannot be interrupted by Ctrl-C on Windows.
 _POLL_SECONDS = 0.1
+"""Between two looks of the listening thread at whether it shall end."""
 _HANDSHAKES = 32
 """Clients that may be about to send their token, besides those with a session; a further one ends the oldest."""
 
@@ -161,5 +161,5 @@ def serve_clients(
         with listening(server):
             address = format_address(host, server.server_address[1])
             write_lines([f"Listening on {address}: TCP and WebSocket, {connections} clients at most"])
-            while not stop.wait(_POLL_SECONDS):
+            while not stop.wait(WAIT_SECONDS):
                 pass

@@ -31,6 +31,7 @@ from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
 from engine.search.tree import bytes_per_node
+from engine.support.stopping import WAIT_SECONDS
 from engine.vertex import points
 
 _LOG = logging.getLogger(__name__)
@@ -40,8 +41,6 @@ _NODES_PER_VISIT = 1.1
 _LEAST_MIB = 2
 """Memory of a tree, in MiB, when the trees of other clients have taken all of it."""
 _WARM_UP_VISITS = 4
-_WAIT_SECONDS = 0.5
-"""A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _MOST_THREADS = 32
 """More threads would wait for Python's global lock rather than for the evaluator."""
 
@@ -125,7 +124,7 @@ class AnalysisPool:
         wanted = Wanted(ownership=True, moves_ownership=True)
         view = color = game.to_play
         self.submit([Task(game, color, view, params, lambda *_: done.set(), visits=_WARM_UP_VISITS, wanted=wanted)])
-        while not done.wait(_WAIT_SECONDS):
+        while not done.wait(WAIT_SECONDS):
             pass
 
     def cancel(self, chosen: Callable[[Task], bool]) -> None:

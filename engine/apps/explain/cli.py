@@ -17,10 +17,8 @@ from engine.explain.words import move_text, position_text
 from engine.game import Game
 from engine.search.params import SearchParams
 from engine.support.json_text import json_text
+from engine.support.stopping import WAIT_SECONDS
 from engine.vertex import parse_vertex
-
-_WAIT_SECONDS = 0.5
-"""A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 
 
 def position_of(record: Path, move: int | None, play: str | None) -> tuple[Game, int]:
@@ -57,7 +55,7 @@ def explain(
         pool.submit(tasks)
         while True:
             try:
-                explanation = found.get(timeout=_WAIT_SECONDS)
+                explanation = found.get(timeout=WAIT_SECONDS)
                 break
             except queue.Empty:
                 continue

@@ -24,14 +24,13 @@ from engine.game import Game
 from engine.search.analysis import Wanted
 from engine.search.params import SearchParams
 from engine.support.run_folder import RunFolder
+from engine.support.stopping import WAIT_SECONDS
 from engine.vertex import parse_vertex
 
 ANALYSIS_FILE, GAMES_FILE = "analysis.jsonl", "games.jsonl"
 _OWNERSHIP_SCALE = 100
 _SECONDS_AT_RISK = 1.0
 """Work that may be lost if the machine fails: short searches do not wait for the disk after each position."""
-_WAIT_SECONDS = 0.5
-"""A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _PV_LENGTH = 15
 _AHEAD = 8
 """Positions for each thread that are begun or wait, so that no thread waits while the report of a game is written: 3 %
@@ -161,7 +160,7 @@ class Analyzer:
                 if is_open == 0:
                     return
                 try:
-                    result = self._results.get(timeout=_WAIT_SECONDS)
+                    result = self._results.get(timeout=WAIT_SECONDS)
                 except queue.Empty:
                     continue
                 is_open -= 1

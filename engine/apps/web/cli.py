@@ -15,11 +15,9 @@ from engine.settings.options import options_of
 from engine.support.command_line import joined
 from engine.support.installation import installed_program
 from engine.support.logs import start_logging
-from engine.support.stopping import stopping
+from engine.support.stopping import WAIT_SECONDS, stopping
 
 DEFAULT_PORT = 8361
-# A wait without a timeout cannot be interrupted by Ctrl-C on Windows.
-_POLL_SECONDS = 0.5
 _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
 
 
@@ -95,7 +93,7 @@ def _serve(
         click.echo(f"{server.url} is the page; Ctrl-C ends it.")
         if browser:
             webbrowser.open(server.url)
-        while not stop.wait(_POLL_SECONDS):
+        while not stop.wait(WAIT_SECONDS):
             pass
     server.shutdown()
     session.close()
