@@ -131,7 +131,7 @@ def _clock(reading: ClockReading | None) -> dict[str, Any] | None:
         "left": {color_name(color): left for color, left in reading.left.items()},
         "running": None if reading.running is None else color_name(reading.running),
         "elapsed": reading.elapsed,
-        "isPaused": reading.is_paused,
+        "is_paused": reading.is_paused,
     }
 
 

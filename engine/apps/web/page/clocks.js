@@ -17,7 +17,7 @@ function timeText(seconds) {
 
 // [seconds, periods left] of a color now; periods is 0 in main time.
 function leftOf(color) {
-  const {kind, period, periods, left, running, elapsed, isPaused} = page.state.clock;
+  const {kind, period, periods, left, running, elapsed, is_paused: isPaused} = page.state.clock;
   const since = isPaused ? 0 : (performance.now() - received) / 1000;
   const spent = running === color ? elapsed + since : 0;
   let [seconds, count] = left[color];
