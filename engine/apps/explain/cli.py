@@ -17,6 +17,7 @@ from engine.explain.words import move_text, position_text
 from engine.game import Game
 from engine.search.params import SearchParams
 from engine.support.json_text import json_text
+from engine.support.progress import ProgressBar
 from engine.support.stopping import WAIT_SECONDS
 from engine.vertex import parse_vertex
 
@@ -53,12 +54,14 @@ def explain(
         # Or the time to load kernels would be taken for time to think.
         pool.warm_up(game.width, game.height, params)
         pool.submit(tasks)
-        while True:
-            try:
-                explanation = found.get(timeout=WAIT_SECONDS)
-                break
-            except queue.Empty:
-                continue
+        with ProgressBar(sys.stderr if sys.stderr.isatty() else None, len(tasks)) as bar:
+            while True:
+                bar.update("searches", len(tasks) - search.missing)
+                try:
+                    explanation = found.get(timeout=WAIT_SECONDS)
+                    break
+                except queue.Empty:
+                    continue
     finally:
         pool.close(wait=False)
     if isinstance(explanation, GoError):

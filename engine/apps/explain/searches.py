@@ -61,6 +61,11 @@ class ExplanationSearch:
         self._missing = set(positions)
         return [self._task(role, game, color, like) for role, (game, color) in positions.items()]
 
+    @property
+    def missing(self) -> int:
+        """The number of searches that are not done yet."""
+        return len(self._missing)
+
     def _task(self, role: _Role, game: Game, color: int, like: Task) -> Task:
         def take(task: Task, report: Report) -> None:
             if report.is_final:
