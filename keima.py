@@ -168,6 +168,9 @@ class FrontDoor(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `gtp` before options that are not the group's own."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # Names of files, players, networks and authors may have characters that a console or a pipe cannot show.
+            sys.stdout.reconfigure(errors="backslashreplace")
         if not args or (args[0].startswith("-") and args[0] not in {"--help", "-h", "--version", "--licenses"}):
             args = ["gtp", *args]
         return super().parse_args(ctx, args)
@@ -258,8 +261,6 @@ def print_licenses(ctx: click.Context, param: click.Parameter, value: bool) -> N
     if value and not ctx.resilient_parsing:
         from engine.support.licenses import licenses
 
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # names of authors, on a console of few characters
         click.echo("".join(licenses()), nl=False)
         ctx.exit()
 

@@ -28,7 +28,18 @@ from engine.board.facts import (
     PHASE_TURNS,
 )
 from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, place, play, position_hash
-from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
+from engine.board.layout import (
+    CAPTURED_BLACK,
+    CAPTURED_WHITE,
+    COLOR,
+    HEAD,
+    HEADER,
+    KO_POINT,
+    LIBERTIES,
+    TO_PLAY,
+    Board,
+    new_board,
+)
 from engine.board.legality import stones_allow
 from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
 from engine.errors import IllegalMove
@@ -87,7 +98,8 @@ class Game:
         self._start(new_board(self.width, self.height))
 
     def _start(self, board: Board) -> None:
-        bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white)
+        prisoners = int(board[HEADER, CAPTURED_BLACK]) - int(board[HEADER, CAPTURED_WHITE])
+        bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white) + prisoners
         self._states = [State(board, button=self.rules.button, move_bonus=bonus)]
         self._keys = [position_key(self._states[0], int(board[HEADER, TO_PLAY]), self.rules)]
         # One mask for each state, as for boards and keys, so that `undo` takes the same time in a long game.
@@ -369,9 +381,16 @@ class Game:
         self._occupied.pop()
         return self.moves.pop()
 
-    def setup(self, black: Iterable[int], white: Iterable[int] = (), to_play: int | None = None) -> None:
+    def setup(
+        self,
+        black: Iterable[int],
+        white: Iterable[int] = (),
+        to_play: int | None = None,
+        captured: tuple[int, int] = (0, 0),
+    ) -> None:
         """Add setup stones before the first move. They do not count as moves and cannot be undone.
 
+        captured: black and white stones that had been captured before.
         Raises IllegalMove, without changing anything, after the first move, on an occupied point, or when a chain would
         have no liberty.
         """
@@ -390,6 +409,8 @@ class Game:
                 raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: chain without liberties")
         board[HEADER, KO_POINT] = NO_POINT
         board[HEADER, TO_PLAY] = self.to_play if to_play is None else to_play
+        board[HEADER, CAPTURED_BLACK] += captured[0]
+        board[HEADER, CAPTURED_WHITE] += captured[1]
         self.setup_black += added[BLACK]
         self.setup_white += added[WHITE]
         self._start(board)

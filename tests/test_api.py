@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -139,10 +139,14 @@ def test_sgf_keeps_a_game() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "text"),
     [
-        (lambda: keima.Game(1), keima.GoError, "sides from 2 to 25"),
-        (lambda: keima.Game((9, 26)), keima.GoError, "9x26"),
+        (lambda: keima.Game(1), keima.GoError, "from 2 to 25, got 1"),
+        (lambda: keima.Game((9, 26)), keima.GoError, "(9, 26)"),
         (lambda: keima.Game(9, rules="chess"), keima.GoError, "chess"),
         (lambda: keima.Game(9, komi=0.3), keima.GoError, "0.3"),
+        (lambda: keima.Game([9, 9]), keima.GoError, "[9, 9]"),
+        (lambda: keima.Game(9, komi="6.5"), keima.GoError, "'6.5'"),
+        (lambda: played().play("E5", color="Black"), keima.GoError, "'Black'"),
+        (lambda: keima.Game.from_sgf(b"(;SZ[99])"), keima.BadSgf, "99"),
         (lambda: played("E5", "E5"), keima.IllegalMove, "E5: occupied"),
         (lambda: played("I5"), keima.BadVertex, "I5"),
         (lambda: played().undo(), keima.IllegalMove, "undo"),
@@ -152,6 +156,44 @@ def test_sgf_keeps_a_game() -> None:
 def test_what_is_wrong_is_refused(wrong: object, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=re.escape(text)):
         wrong()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda network: network.evaluate(played(), symmetry=8),
+        lambda network: network.evaluate(played(), symmetry=-1),
+        lambda network: keima.Player(network, visits=0),
+        lambda network: keima.Player(network).search(played(), seconds=-1.0),
+    ],
+)
+def test_a_number_out_of_range_is_refused(network: keima.Network, wrong: Callable[[keima.Network], object]) -> None:
+    with pytest.raises(keima.GoError, match=r"expected .*got (8|-1|0|-1\.0)$"):
+        wrong(network)
+
+
+def test_a_closed_network_answers_nothing() -> None:
+    network = keima.load_network("zero9", threads=1)
+    player = keima.Player(network)
+    network.close()
+    for ask in (network.evaluate, player.search, player.genmove, player.score, lambda _: keima.Player(network)):
+        with pytest.raises(keima.GoError, match=f"{network.name}: the network is closed"):
+            ask(played())
+
+
+@pytest.mark.parametrize(
+    ("record", "rules", "komi"),
+    [
+        (b"(;SZ[9])", "chinese-kgs", 7.5),
+        (b"(;SZ[9]HA[2]AB[cc][gg])", "chinese-kgs", 0.5),
+        (b"(;SZ[9]HA[2]AB[cc][gg]KM[6.5]RU[Japanese])", "japanese", 6.5),
+    ],
+)
+def test_a_record_that_says_neither_rules_nor_komi_has_the_usual_ones(record: bytes, rules: str, komi: float) -> None:
+    game = keima.Game.from_sgf(record)
+    assert (game.inner.rules, game.komi) == (keima.Game(9, rules=rules).inner.rules, komi)
+    chosen = keima.Game.from_sgf(record, rules="aga", komi=3)
+    assert chosen.komi == (komi if b"KM" in record else 3)
 
 
 @pytest.mark.parametrize("moves", [BLACK_AHEAD, WHITE_AHEAD])

@@ -88,3 +88,10 @@ def test_a_file_is_replaced_only_on_request(files: list[Path]) -> None:
     assert files[1].read_bytes() == before
     assert invoke(files[1], *files, "--force").exit_code == 0
     assert files[1].read_bytes() != before
+
+
+def test_what_katagos_format_cannot_hold_is_said(files: list[Path], tmp_path: Path) -> None:
+    result = invoke(tmp_path / "new" / "mean.bin.gz", *files, "--name", "mean 2")
+    assert result.exit_code == 0, result.output
+    assert "name: mean-2 (KataGo's names are letters, digits, - and _)" in result.output
+    assert "left out, as KataGo's format has no place for it: average of, made by" in result.output

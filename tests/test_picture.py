@@ -112,3 +112,13 @@ def test_a_move_that_a_record_does_not_have_is_one_line(record: Path) -> None:
     result = CliRunner().invoke(main, ["draw", str(record), "--move", "4"])
     assert result.exit_code == 1
     assert re.fullmatch(r"Error: .*game\.sgf: expected a move from 0 to 3, got 4\n", result.output)
+
+
+def test_moves_before_a_setup_that_are_asked_for_are_said_to_have_no_numbers(record: Path) -> None:
+    record.write_text("(;SZ[5];B[bb];W[cc];AE[bb];B[dd])", encoding="utf-8")
+    result = CliRunner().invoke(main, ["draw", str(record), "--numbers", "1"])
+    assert result.exit_code == 0
+    assert result.stderr == f"{record}: stones are set up after move 2: moves are numbered from 3\n"
+    assert words(result.stdout).count("3") == 1 + words(CliRunner().invoke(main, ["draw", str(record)]).stdout).count(
+        "3"
+    )

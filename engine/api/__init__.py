@@ -8,11 +8,13 @@ from engine.api.game import Color, Game
 from engine.api.match import GameRecord, MoveChooser, play_game
 from engine.api.network import Evaluation, Network, load_network
 from engine.api.player import Analysis, MoveInfo, Player
-from engine.errors import BadVertex, GoError, IllegalMove
+from engine.errors import BadRules, BadSgf, BadVertex, GoError, IllegalMove
 from engine.nets.spec import WeightsError
 
 __all__ = [
     "Analysis",
+    "BadRules",
+    "BadSgf",
     "BadVertex",
     "Color",
     "Evaluation",

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
+from engine.game import HANDICAP_KOMI
 from engine.game import Game as EngineGame
 from engine.records.diagram import showboard
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
-from engine.rules import is_komi, parse_rules_and_komi
+from engine.rules import Rules, is_komi, parse_rules_and_komi
 from engine.scoring import final_score
 from engine.vertex import MAX_SIZE, PASS, format_vertex, parse_vertex, points
 
@@ -39,22 +40,34 @@ class Game:
         komi: points for White; by default the usual komi of the rules.
         Raises GoError.
         """
-        width, height = size if isinstance(size, tuple) else (size, size)
-        if not (2 <= width <= MAX_SIZE and 2 <= height <= MAX_SIZE):
-            raise GoError(f"expected sides from 2 to {MAX_SIZE}, got {width}x{height}")
-        parsed, usual_komi = parse_rules_and_komi(rules)
-        if komi is not None and not is_komi(komi):
-            raise GoError(f"expected a whole or half number of points as komi, got {komi!r}")
-        self.inner = EngineGame(width, height, rules=parsed, komi=usual_komi if komi is None else komi)
+        sides = size if isinstance(size, tuple) else (size, size)
+        if len(sides) != 2 or not all(isinstance(side, int) and 2 <= side <= MAX_SIZE for side in sides):
+            raise GoError(f"expected a side, or (columns, rows), from 2 to {MAX_SIZE}, got {size!r}")
+        parsed, usual_komi = _rules_and_komi(rules, komi)
+        self.inner = EngineGame(*sides, rules=parsed, komi=usual_komi)
 
     @classmethod
-    def from_sgf(cls, source: str | os.PathLike[str] | bytes, *, before_move: int | None = None) -> "Game":
+    def from_sgf(
+        cls,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        before_move: int | None = None,
+        rules: str = "chinese-kgs",
+        komi: float | None = None,
+    ) -> "Game":
         """Load the main line of an SGF file, or of SGF content as bytes.
 
-        before_move: stop before this move, 1 for the first; by default all moves are played. Raises BadSgf or OSError.
+        before_move: stop before this move, 1 for the first; by default all moves are played. rules, komi: where the
+        record does not say; without komi half a point in a handicap game, else the usual one of the rules.
+        Raises BadSgf, other GoErrors, or OSError.
         """
         record = load_sgf(source if isinstance(source, bytes) else Path(source))
-        return cls._of(record.game(before_move))
+        parsed, usual_komi = _rules_and_komi(rules, komi)
+        if record.komi is not None:
+            usual_komi = record.komi
+        elif komi is None and record.is_handicap_game:
+            usual_komi = HANDICAP_KOMI
+        return cls._of(record.game(before_move, rules=record.rules or parsed, komi=usual_komi))
 
     @classmethod
     def _of(cls, inner: EngineGame) -> "Game":
@@ -99,7 +112,9 @@ class Game:
         return np.array(colors, dtype=np.int8).reshape(self.height, self.width)
 
     def play(self, move: str, color: Color | None = None) -> None:
-        """Play a move for `color`, by default for the side to move. Raises BadVertex or IllegalMove."""
+        """Play a move for `color`, by default for the side to move. Raises BadVertex, IllegalMove or GoError."""
+        if color is not None and color not in COLORS:
+            raise GoError(f"expected 'black' or 'white' as color, got {color!r}")
         self.inner.play(self.inner.to_play if color is None else COLORS[color], self.vertex_of(move))
 
     def undo(self) -> None:
@@ -139,3 +154,11 @@ class Game:
 
     def __repr__(self) -> str:
         return f"<Game {self.width}x{self.height}, {len(self.inner.moves)} moves, {self.to_play} to play>"
+
+
+def _rules_and_komi(rules: str, komi: float | None) -> tuple[Rules, float]:
+    """Return the rules of a text, and a komi, by default their usual one. Raises GoError."""
+    parsed, usual_komi = parse_rules_and_komi(rules)
+    if komi is not None and not (isinstance(komi, int | float) and is_komi(komi)):
+        raise GoError(f"expected a whole or half number of points as komi, got {komi!r}")
+    return parsed, usual_komi if komi is None else komi

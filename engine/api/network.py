@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.api.game import NAMES, Color, Game
 from engine.color import for_color
+from engine.errors import GoError
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.evaluators.raw import RawNetwork
@@ -48,7 +49,7 @@ class Network:
     """A network that is ready to evaluate, returned by `load_network`. Any number of players may share it."""
 
     def __init__(self, raw: RawNetwork) -> None:
-        self._raw = raw
+        self._raw, self._is_closed = raw, False
         self._cached = CachedEvaluator(raw.evaluator)
         # Weak: a player that the program has dropped is not kept alive by its network.
         self._players: WeakSet[SearchPlayer] = WeakSet()
@@ -66,9 +67,12 @@ class Network:
     def evaluate(self, game: Game, *, symmetry: int = 0) -> Evaluation:
         """Evaluate the position once.
 
-        symmetry: 0 to 7, how the board is turned or mirrored for the network; the result is turned back.
-        Raises WeightsError for a board size that the network was not trained for.
+        symmetry: 0 to 7, how the board is turned or mirrored for the network; the result is turned back. On a board
+        that is not square, 4 to 7 are the same as 0 to 3.
+        Raises GoError for another symmetry or once the network is closed, WeightsError for a board size that the
+        network was not trained for.
         """
+        self.require_open()
         inner = game.inner
         found = self._raw.evaluate(inner, inner.to_play, symmetry)
         # `RawNetwork` reports from White's view; its negative is Black's view, which `for_color` expects.
@@ -85,13 +89,23 @@ class Network:
         )
 
     def search_player(self, params: SearchParams) -> SearchPlayer:
-        """Create an engine player that searches with this network; `close` closes it, too."""
+        """Create an engine player that searches with this network; `close` closes it, too.
+
+        Raises GoError once the network is closed.
+        """
+        self.require_open()
         player = SearchPlayer(self._cached, params, self.name, self._raw)
         self._players.add(player)
         return player
 
+    def require_open(self) -> None:
+        """Raise GoError once the network is closed."""
+        if self._is_closed:
+            raise GoError(f"{self.name}: the network is closed")
+
     def close(self) -> None:
         """Free the threads and memory of the network and of its players; neither can be used afterwards."""
+        self._is_closed = True
         for player in self._players:
             player.close()
         self._cached.close()

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from engine.api.game import NAMES, Color, Game
 from engine.api.network import Network
+from engine.errors import GoError
 from engine.players import AnalysisRequest, Limits
 from engine.scoring import final_score
 from engine.search import analysis
@@ -68,16 +69,20 @@ class Player:
 
         visits: 200 if neither is given. seed: the same seed, visits and positions give the same moves.
         settings: search parameters with the names and values of `--set`.
-        Raises GoError for an unknown parameter or a bad value.
+        Raises GoError for an unknown parameter, a bad value or a closed network.
         """
         chosen = {"seed": seed or 0, **(settings or {})}
         params = with_settings(SearchParams(), {name: str(value) for name, value in chosen.items()})
-        self.name = network.name
+        self.name, self._network = network.name, network
         self._limits = _limits(visits, seconds)
         self._player = network.search_player(params)
 
     def search(self, game: Game, *, visits: int | None = None, seconds: float | None = None) -> Analysis:
-        """Search the position and return the statistics. visits, seconds: limits instead of the player's own."""
+        """Search the position and return the statistics. visits, seconds: limits instead of the player's own.
+
+        Raises GoError for a limit that is not above 0, or once the network is closed.
+        """
+        self._network.require_open()
         inner = game.inner.copy()
         limits = self._limits if visits is None and seconds is None else _limits(visits, seconds)
         self._player.analyze(inner, inner.to_play, AnalysisRequest(limits), lambda search, statistics: None)
@@ -94,13 +99,21 @@ class Player:
         )
 
     def genmove(self, game: Game) -> str:
-        """Choose a move for the side to move: a point, "pass" or "resign". Does not change the game."""
+        """Choose a move for the side to move: a point, "pass" or "resign". Does not change the game.
+
+        Raises GoError once the network is closed.
+        """
+        self._network.require_open()
         inner = game.inner.copy()
         decision = self._player.genmove(inner, inner.to_play, self._limits)
         return "resign" if decision.resign else game.vertex_name(decision.vertex)
 
     def score(self, game: Game) -> float:
-        """Return Black's points minus White's of a finished game, after removing the stones that it judges dead."""
+        """Return Black's points minus White's of a finished game, after removing the stones that it judges dead.
+
+        Raises GoError once the network is closed.
+        """
+        self._network.require_open()
         dead, seki = (
             [vertex for chain in chains for vertex in chain]
             for chains in (self._player.dead_stones(game.inner), self._player.seki_stones(game.inner))
@@ -113,6 +126,10 @@ class Player:
 
 
 def _limits(visits: int | None, seconds: float | None) -> Limits:
+    if visits is not None and not visits >= 1:
+        raise GoError(f"expected at least one visit, got {visits!r}")
+    if seconds is not None and not seconds > 0:
+        raise GoError(f"expected more than 0 seconds, got {seconds!r}")
     return Limits(DEFAULT_VISITS if visits is None and seconds is None else visits, seconds)
 
 

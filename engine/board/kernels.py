@@ -252,6 +252,32 @@ def remove_chain(board: Board, head: int) -> int:
 
 
 @kernel
+def is_suicide(board: Board, vertex: int, color: int) -> bool:
+    """True if a stone on this empty point would leave its chain without a liberty."""
+    stride = board[HEADER, STRIDE]
+    for direction in range(4):
+        neighbor = vertex + neighbor_offset(direction, stride)
+        neighbor_color = board[COLOR, neighbor]
+        if neighbor_color == EMPTY:
+            return False
+        if neighbor_color == color:
+            if board[LIBERTIES, board[HEAD, neighbor]] > 1:
+                return False
+        elif neighbor_color == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+            return False
+    return True
+
+
+@kernel
+def _joins(board: Board, vertex: int, color: int) -> bool:
+    stride = board[HEADER, STRIDE]
+    for direction in range(4):
+        if board[COLOR, vertex + neighbor_offset(direction, stride)] == color:
+            return True
+    return False
+
+
+@kernel
 def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
     """True if the stones allow the move: an empty point, not the simple ko point, no forbidden suicide.
 
@@ -261,20 +287,7 @@ def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
         return True
     if board[COLOR, vertex] != EMPTY or vertex == board[HEADER, KO_POINT]:
         return False
-    stride = board[HEADER, STRIDE]
-    joins = False
-    for direction in range(4):
-        neighbor = vertex + neighbor_offset(direction, stride)
-        neighbor_color = board[COLOR, neighbor]
-        if neighbor_color == EMPTY:
-            return True
-        if neighbor_color == color:
-            if board[LIBERTIES, board[HEAD, neighbor]] > 1:
-                return True
-            joins = True
-        elif neighbor_color == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
-            return True
-    return suicide and joins
+    return not is_suicide(board, vertex, color) or (suicide and _joins(board, vertex, color))
 
 
 @kernel
@@ -382,14 +395,3 @@ def hash_after(board: Board, vertex: int, color: int) -> np.uint64:
                     bits ^= _chain_hash(board, head)
                     seen2, seen1, seen0 = seen1, seen0, head
     return bits
-
-
-@kernel
-def is_suicide(board: Board, vertex: int, color: int) -> bool:
-    """True if a stone on this empty point would leave its chain without a liberty."""
-    # The ko point forbids a move for another reason, so it is ignored during the check.
-    ko = board[HEADER, KO_POINT]
-    board[HEADER, KO_POINT] = NO_POINT
-    breathes = is_legal(board, vertex, color, False)
-    board[HEADER, KO_POINT] = ko
-    return not breathes

@@ -16,6 +16,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.evaluators.network import encoder_for
 from engine.game import Game
 from engine.nets.spec import Array, NetSpec
+from engine.records.human_profiles import MEASURED_PROFILE
 from engine.vertex import PASS, points
 
 _PER_GAME = 8
@@ -24,8 +25,6 @@ _PASSES = ((BLACK, 0.0),) * 4 + ((BLACK, 0.5), (WHITE, 0.5), (BLACK, 0.9), (WHIT
 POSITIONS = _PER_GAME * len(_PASSES)
 _FULL = 2 / 3
 _SEED = 1
-_PROFILE = "rank_1d"
-"""The profile for human networks."""
 
 
 def calibration_inputs(spec: NetSpec, width: int, height: int) -> tuple[Array, Array]:
@@ -36,7 +35,7 @@ def calibration_inputs(spec: NetSpec, width: int, height: int) -> tuple[Array, A
     encoder.encode(positions, POSITIONS, planes, globals_, encoder.new_scratch(width, height))
     if not spec.metadata:
         return planes, globals_
-    metadata = human_metadata(_PROFILE, width, height)[positions.to_play - 1]
+    metadata = human_metadata(MEASURED_PROFILE, width, height)[positions.to_play - 1]
     return planes, np.concatenate([globals_, metadata], axis=1)
 
 

@@ -23,7 +23,7 @@ def find_network(path: str | os.PathLike[str]) -> Path:
     if not os.fspath(path):
         raise GoError("a network's name must not be empty")
     place = Path(path)
-    shipped = SHIPPED_NETWORKS / (place.name + SUFFIX)
+    shipped = SHIPPED_NETWORKS / (place.name.removesuffix(SUFFIX) + SUFFIX)
     if not place.exists() and place.name == os.fspath(path) and shipped.is_file():
         return shipped
     if not place.is_dir():

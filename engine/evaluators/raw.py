@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from engine.color import for_color
 from engine.encoders.game_positions import write_position
 from engine.encoders.human import human_metadata
+from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
+from engine.symmetry import COUNT
 from engine.vertex import MAX_SIZE
 
 ROOT_OPTIMISM = 0.2
@@ -100,8 +102,11 @@ class RawNetwork:
 
         symmetry: 0..7, how the board is turned for the network; the result is turned back. profile: the players that a
         human network imitates, if not those that it was opened with. doubling: advantage in playouts of `color`, see
-        `SearchParams.playout_doubling_advantage`. Raises WeightsError if the network does not support the board.
+        `SearchParams.playout_doubling_advantage`.
+        Raises GoError for a symmetry that does not exist, WeightsError if the network does not support the board.
         """
+        if symmetry not in range(COUNT):
+            raise GoError(f"expected a symmetry from 0 to {COUNT - 1}, got {symmetry!r}")
         positions = PositionBatch(1, game.width, game.height)
         positions.playout_doubling = for_color(doubling, color)
         if profile:

@@ -189,11 +189,13 @@ def move_facts(
     after: Measured,
     passed: Measured | None = None,
     to_play: int | None = None,
+    earlier: int = 0,
 ) -> MoveFacts:
     """Return the facts of a move (color, vertex).
 
     game: before it. after, passed: searches after it, and after a pass then. to_play: the side to move then, the
-    opponent if it is not given. Raises IllegalMove if the move cannot be played.
+    opponent if it is not given. earlier: number of moves before the game's first one, added to the move's number.
+    Raises IllegalMove if the move cannot be played.
     """
     color, vertex = move
     played = game.copy()
@@ -206,7 +208,7 @@ def move_facts(
     lost = for_color(before.measured.lead - after.lead, color)
     fall = winrate_for_color(before.measured.winrate, color) - winrate_for_color(after.winrate, color)
     return MoveFacts(
-        number=len(game.moves) + 1,
+        number=earlier + len(game.moves) + 1,
         color=color,
         vertex=vertex,
         before=before,

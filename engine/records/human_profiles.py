@@ -12,6 +12,8 @@ from engine.errors import GoError
 
 RANKS = (*(f"{rank}d" for rank in range(9, 0, -1)), *(f"{rank}k" for rank in range(1, 21)))
 """The ranks of profiles, from the highest; a rank's number is its place here, from 1."""
+MEASURED_PROFILE = "rank_1d"
+"""The players that a human network imitates where it is only checked, calibrated or measured."""
 UNKNOWN_CLOCK, BYO_YOMI = 0, 4
 """Numbers of the time controls that profiles have."""
 _KGS, _GOGOD, _GO4GO = 2, 5, 6

@@ -26,7 +26,7 @@ Step = Move | Setup
 
 
 def set_up(game: Game, setup: Setup, next_color: int | None = None) -> Game:
-    """Return the game after a setup: a new one, which starts from the changed position.
+    """Return the game after a setup: a new one, which starts from the changed position and keeps the prisoners.
 
     next_color: of the record's next move, if it has one; that side is to move where the setup does not say.
     A setup after a move that changes nothing returns the same game, so that its moves are not lost.
@@ -48,5 +48,5 @@ def set_up(game: Game, setup: Setup, next_color: int | None = None) -> Game:
         to_play = game.to_play
     # A game cannot add stones after moves, so a new one starts from the changed board.
     fresh = Game(game.width, game.height, rules=game.rules, komi=game.komi)
-    fresh.setup(black, white, to_play)
+    fresh.setup(black, white, to_play, (game.captured(BLACK), game.captured(WHITE)))
     return fresh

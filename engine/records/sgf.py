@@ -14,7 +14,7 @@ from sgfmill import sgf_grammar
 
 from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
-from engine.game import DEFAULT_KOMI, Game, Move
+from engine.game import DEFAULT_KOMI, HANDICAP_KOMI, Game, Move
 from engine.records.markup import ABOUT, Markup, MarkupReader
 from engine.records.setup import Setup, Step, set_up
 from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
@@ -77,6 +77,11 @@ class Record:
         colors = [] if self.start is None else [color for _, color in self.start.stones]
         return (self.handicap or 0) > 1 or (len(colors) > 1 and set(colors) == {BLACK})
 
+    @property
+    def usual_komi(self) -> float:
+        """The komi where the record does not say: half a point in a handicap game."""
+        return HANDICAP_KOMI if self.is_handicap_game else DEFAULT_KOMI
+
     def first_game(self, *, rules: Rules | None = None) -> Game:
         """Return the game of the first node, before all steps. rules: override those of the record. Raises BadSgf."""
         return replace(self, steps=self.moves).game(1, rules=rules)
@@ -97,7 +102,7 @@ class Record:
     def positions(self, *, rules: Rules | None = None, komi: float | None = None) -> Iterator[Game]:
         """Yield the game before each move and at its end. It is one game that changes, see `game`."""
         given_rules = rules or self.rules or TROMP_TAYLOR
-        given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
+        given_komi = next(each for each in (komi, self.komi, self.usual_komi) if each is not None)
         game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
         # A record without setup may begin with White's move.
         if self.moves and self.moves[0].color == WHITE and all(setup.after > 0 for setup in self.setups):
@@ -216,7 +221,7 @@ class _Reader:
             height=self._height,
             start=self.start,
             steps=self.steps,
-            komi=self._read_komi(_text(info, "KM")),
+            komi=self._read_komi(_text(info, "KM"), is_exact=_text(root, "AP").startswith("Keima:")),
             handicap=self._read_handicap(_text(info, "HA")),
             rules=self._read_rules(_text(info, "RU")),
             result=_text(info, "RE"),
@@ -340,16 +345,19 @@ class _Reader:
             self._warnings.append(f"PL[{_short(text)}]: ignored")
         return None
 
-    def _read_komi(self, text: str) -> float | None:
+    def _read_komi(self, text: str, *, is_exact: bool) -> float | None:
         if not text:
             return None
         try:
             komi = float(text.replace(",", "."))
         except ValueError:
             komi = float("nan")
-        # Larger values that are multiples of 5 are hundredths of points, such as 650 for 6.5.
-        read = _FOX_KOMI.get(komi, komi / 100 if komi >= 350 and komi % 5 == 0 else komi)
-        if not abs(read) <= min(self._width * self._height, MOST_KOMI):
+        read, most = komi, MOST_KOMI
+        if not is_exact:
+            # Larger values that are multiples of 5 are hundredths of points, such as 650 for 6.5.
+            read = _FOX_KOMI.get(komi, komi / 100 if komi >= 350 and komi % 5 == 0 else komi)
+            most = min(self._width * self._height, MOST_KOMI)
+        if not abs(read) <= most:
             self._warnings.append(f"KM[{_short(text)}]: ignored")
             return None
         if read != komi:

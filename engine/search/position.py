@@ -362,7 +362,9 @@ def _count(root: Root, scratch: Scratch, board: Board) -> float:
             taxed = _TAX_PER_GROUP * (scratch.groups[BLACK] - scratch.groups[WHITE])
         for point in range(owner.shape[0]):
             if life[point] == EMPTY and board[COLOR, point] <= 2:
-                owner[point] = board[COLOR, point]
+                # Of stones outside independent life an area count keeps those in their own color's area.
+                is_kept = not root.is_area or owner[point] == board[COLOR, point]
+                owner[point] = board[COLOR, point] if is_kept else EMPTY
     balance = 0
     for point in range(owner.shape[0]):
         balance += (owner[point] == BLACK) - (owner[point] == WHITE)

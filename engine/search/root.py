@@ -253,7 +253,7 @@ def shaped_priors(
     Alpha is `noise_concentration` divided by the number of legal moves (KataGo: 10.83 = 0.03 * 361).
     """
     if temperature != 1.0:
-        priors = priors ** (1.0 / temperature)
+        priors = (priors / priors.max()) ** (1.0 / temperature)
         priors = priors / priors.sum()
     if params.adds_noise and params.noise_fraction > 0.0:
         noise = generator.dirichlet(np.full(len(priors), params.noise_concentration / len(priors)))

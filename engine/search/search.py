@@ -104,7 +104,7 @@ class Search:
         self._shape: tuple[int, int] | None = None
         self.driver: Driver
         self.ownership_sum: NDArray[np.float64]
-        self._allocated = (params.max_memory_mib, params.remembers)
+        self._allocated: tuple[int, bool, bool]
         self._game: Game | None = None
         self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
         self._searches, self._is_repeatable = 0, False
@@ -132,9 +132,8 @@ class Search:
         below which a move must not be played; the root has depth 0.
         """
         evaluator = self._evaluator_of_tree()
-        wanted = (self.params.max_memory_mib, self.params.remembers)
-        is_same = evaluator is self._evaluator and self._allocated == wanted
-        if self._shape != (game.width, game.height) or not is_same:
+        is_same = self._shape == (game.width, game.height) and evaluator is self._evaluator
+        if not is_same or self._allocated != self._arrays():
             self._evaluator = evaluator
             self._allocate(game)
         # The scores of finished games in the tree depend on it.
@@ -213,7 +212,7 @@ class Search:
             self.driver.wait()
             self.driver.close()
         game_size = (game.width, game.height)
-        area, rave, human = game.width * game.height, self._has_rave(), self._human is not None
+        area, rave, human = game.width * game.height, self._arrays()[-1], self._human is not None
         attributes = self._evaluator.attributes
         has_ownership, has_details = attributes.has_ownership, attributes.has_details
         node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership, human=human)
@@ -234,11 +233,12 @@ class Search:
         self._records = new_records(1)
         self.driver = Driver(self._evaluator, as_only_one(self.tree), scratches, self._records, self.workers)
         self.ownership_sum = self._scratch.ownership_sum
-        self._shape, self._allocated = game_size, (self.params.max_memory_mib, self.params.remembers)
+        self._shape, self._allocated = game_size, self._arrays()
         self._game = self._clean_priors = self._stored = self._written = None
 
-    def _has_rave(self) -> bool:
-        return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
+    def _arrays(self) -> tuple[int, bool, bool]:
+        has_rave = self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
+        return self.params.max_memory_mib, self.params.remembers, has_rave
 
     def _reuse(self, game: Game, color: int) -> bool:
         """Make the node of the position of `game` the root, if the tree has it; return whether it has."""

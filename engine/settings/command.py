@@ -102,6 +102,8 @@ def _one_line_errors(command: str) -> Iterator[None]:
         if not isinstance(error, GoError | WeightsError):
             raise
         raise click.ClickException(" ".join(str(error).split())) from error
+    except BrokenPipeError:
+        raise  # by click, without a word: the reader of stdout, such as `head`, has seen enough
     except OSError as error:
         place = "" if error.filename is None else f"{error.filename}: "
         raise click.ClickException(f"{place}{error.strerror or error}") from error

@@ -161,7 +161,7 @@ def read_object(path: Path, failure: type[Exception] = GoError) -> dict[str, Any
     """Return the JSON object in a file. Raises `failure`, with the name of the file, for anything else."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise failure(f"{path}: not valid JSON: {error}") from error
     if not isinstance(found, dict):
         raise failure(f"{path}: expected a JSON object, got {found!r}")

@@ -1,7 +1,7 @@
 """Prints tables of rich on a terminal or into a pipe. Imports nothing heavy before there is one."""
 
-import io
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ def print_tables(screen: IO[str], tables: "Iterable[RenderableType]") -> None:
     from rich.console import Console
 
     is_terminal = screen.isatty()
-    target = screen if is_terminal else io.StringIO()
     # Without markup: the names of players and networks may have brackets.
-    console = Console(file=target, width=None if is_terminal else _PLAIN_WIDTH, markup=False, emoji=False)
-    for table in tables:
-        console.print(table)
-    if isinstance(target, io.StringIO):
-        screen.writelines(line.rstrip() + "\n" for line in target.getvalue().splitlines())
+    console = Console(file=screen, width=None if is_terminal else _PLAIN_WIDTH, markup=False, emoji=False)
+    with nullcontext() if is_terminal else console.capture() as captured:
+        for table in tables:
+            console.print(table)
+    if captured is not None:
+        screen.writelines(line.rstrip() + "\n" for line in captured.get().splitlines())

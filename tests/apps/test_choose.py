@@ -1,5 +1,6 @@
 """`keima bench --choose` takes int8 by the kernels only where it is faster and changes the answers little."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -60,14 +61,25 @@ def test_int8_that_changes_the_answers_is_not_measured_and_the_reason_is_said(
 ) -> None:
     rounded["int8"] = ROUGH
     assert cli_choose("net", (7, 7), 1, as_json=False) == 0
-    said = capsys.readouterr().out
-    assert "not int8: on 7x7 it would change winrates by 0.000 and the policy by " in said
-    assert "not int8: on 9x9 " in said
+    said, why = capsys.readouterr()
+    assert "not int8: on 7x7 it would change winrates by 0.000 and the policy by " in why
+    assert "not int8: on 9x9 " in why
     assert "auto takes numba fp32" in said
     assert "numba int8" not in said
     kept = remembered(SPEC, 1)
     assert kept is not None
     assert list(kept.speeds) == [("numba", "fp32")]
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_the_json_is_one_object_whatever_else_is_said(
+    rounded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, is_busy: bool
+) -> None:
+    rounded["int8"] = ROUGH
+    if is_busy:
+        monkeypatch.setattr(choose, "measure", lambda *given: None)
+    assert cli_choose("net", (7, 7), 1, as_json=True) == is_busy
+    assert json.loads(capsys.readouterr().out)["chosen"] == (None if is_busy else "numba fp32")
 
 
 def test_the_loss_is_that_of_all_compared_positions() -> None:

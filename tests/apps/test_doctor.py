@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,20 @@ def test_the_network_is_measured_as_it_is_computed_here(network: Path) -> None:
     assert values["network"]["precision"] in {"fp32", "bf16", "fp16", "int16", "int8"}
     assert values["network"]["evaluations_per_s"].keys() == {"9", "19"}
     assert all(rate > 0 for rate in values["network"]["evaluations_per_s"].values())
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("small", {"9", "19"}), ("keima-human9", {"9", "19"}), ("odd", {"13"})])
+def test_a_network_is_measured_on_the_boards_that_it_has(
+    network: Path, tmp_path: Path, name: str, sizes: set[str]
+) -> None:
+    file = network
+    if name == "odd":
+        file = tmp_path / "odd.safetensors"
+        spec = random_spec(1, 4, ENCODERS["katago-v7"], 1, head_channels=2)
+        native.write(replace(spec, board_sizes=(11, 13)), file)
+    values, status = found("--net", name if name.startswith("keima") else str(file))
+    assert (values["problems"], status) == ([], 0)
+    assert values["network"]["evaluations_per_s"].keys() == sizes
 
 
 def test_machine_versions_and_folders_are_found() -> None:

@@ -90,6 +90,14 @@ def test_suicide_takes_the_own_chain_off() -> None:
     assert position_hash(board) == position_hash(board_of("..O./OO../...."))
 
 
+def test_a_question_writes_nothing_for_several_threads_may_ask_of_one_board() -> None:
+    board = board_of(". X O . / X O . O / . X O . / . . . .")
+    board[HEADER, KO_POINT] = vertex_on(board, "B3")
+    board.flags.writeable = False  # kernels that write do not compile for it
+    for vertex in (vertex_on(board, name) for name in ("A4", "A2", "C3")):
+        assert is_legal(board, vertex, WHITE, True) == (not is_suicide(board, vertex, WHITE))
+
+
 def test_an_illegal_move_changes_nothing() -> None:
     board = board_of(".XO./X.XO/.XO./....")
     board[HEADER, KO_POINT] = vertex_on(board, "B3")

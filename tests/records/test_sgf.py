@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.board.layout import COLOR
 from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
 from engine.game import Game, Move
@@ -146,6 +147,12 @@ def test_komi(text: str, komi: float | None, warned: bool) -> None:
     record = load_sgf(f"(;KM[{text}])".encode())
     assert record.komi == komi
     assert bool(record.warnings) == warned
+
+
+@pytest.mark.parametrize("komi", [375.0, -400.0, 7.5, 100.0])
+def test_every_komi_of_keimas_own_records_is_read_again(komi: float) -> None:
+    record = load_sgf(write_game(Game(2, 2, komi=komi)).encode())
+    assert (record.komi, record.warnings) == (komi, ())
 
 
 @pytest.mark.parametrize(
@@ -373,7 +380,8 @@ def test_every_collected_file_is_read_or_refused() -> None:
                 game = load_sgf(file.read(), name=member.name).game()
                 again = load_sgf(write_game(game).encode(), name=member.name).game()
                 assert again.moves == game.moves, member.name
-                assert (again.board == game.board).all(), member.name
+                # A record has no place for prisoners of moves before stones that are set up.
+                assert (again.board[COLOR] == game.board[COLOR]).all(), member.name
                 read += 1
             except BadSgf as error:
                 assert "\n" not in str(error)

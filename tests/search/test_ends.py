@@ -49,6 +49,27 @@ def test_japanese_rules_count_agreed_dead_stones_as_prisoners_in_the_tree() -> N
     assert scores[0] < scores[1]
 
 
+@pytest.mark.parametrize("tax", [Tax.NONE, Tax.SEKI, Tax.ALL])
+def test_an_area_count_in_the_tree_is_the_game_s_under_every_tax(tax: Tax) -> None:
+    game = game_from_diagram(
+        """
+        X X X .
+        . X O O
+        O X X O
+        X X O O
+        """,
+        rules=replace(TROMP_TAYLOR, tax=tax, suicide=False),
+        komi=0.5,
+    )
+    game.play(BLACK, PASS)
+    search = Search(UniformEvaluator(), ROLLOUT_PARAMS)
+    search.begin(game, WHITE, game.legal_vertices(WHITE))
+    search.run([], 1000)
+    found = search.tree.nodes[child_by(search, PASS)]["score"]
+    game.play(WHITE, PASS)
+    assert found == area_score(game)
+
+
 @pytest.mark.parametrize(("rules", "doubts"), [(JAPANESE, True), (CHINESE, False)])
 def test_a_count_far_from_what_the_evaluator_thought_is_not_believed_by_territory_rules(
     rules: Rules, doubts: bool

@@ -151,6 +151,14 @@ def test_noise_is_mixed_only_where_it_is_turned_on() -> None:
     assert not np.allclose(noisy, priors)
 
 
+def test_priors_at_a_temperature_near_zero_are_the_best_moves_alone() -> None:
+    flat = replace(PLAIN, adds_noise=False)
+    found = shaped_priors(np.array([0.002, 0.004, 0.001]), flat, 0.002, np.random.default_rng(1))
+    assert found == pytest.approx([0.0, 1.0, 0.0])
+    twice = shaped_priors(np.array([0.001, 0.002, 0.002]), flat, 0.001, np.random.default_rng(1))
+    assert twice == pytest.approx([0.0, 0.5, 0.5])
+
+
 def test_the_temperature_of_root_priors_falls_from_the_early_one() -> None:
     params = replace(PLAIN, root_policy_temperature=1.0, early_root_policy_temperature=3.0, temperature_halflife=10.0)
     assert root_temperature(params, 0, 361) == 3.0

@@ -419,3 +419,14 @@ def test_walks_of_a_playout_search_pass_over_leaves_under_evaluation_unless_it_i
         rows.append(search.driver.rows / search.driver.answers)
         search.close()
     assert rows[0] == 8 > rows[1]
+
+
+def test_a_tree_has_rows_for_all_moves_as_first_when_the_parameter_that_turns_them_on_is_changed() -> None:
+    search, game = Search(RolloutEvaluator(1), ROLLOUT_PARAMS), Game(5, 5)
+    rows = []
+    for bias in (ROLLOUT_PARAMS.rave_bias, 0.0, ROLLOUT_PARAMS.rave_bias):
+        search.params = replace(ROLLOUT_PARAMS, rave_bias=bias)
+        search.begin(game, BLACK, game.legal_vertices())
+        search.run([], 50)
+        rows.append(search.tree.rave_visits.shape[0])
+    assert rows[0] == rows[2] > rows[1] == 0

@@ -1,6 +1,7 @@
 """`keima bench --choose`: measures which backend and precision computes a network fastest here, for `auto`."""
 
 import os
+import sys
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
@@ -27,19 +28,20 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
     spec = load(find_network(net))
     pairs = cpu_candidates(spec)
     if not pairs or not is_measurable(spec, *size):
-        print(f"{spec.name} is not measured on {name_of(size)}: an evaluation takes too long, or nothing computes it")
-        return 0
+        why = "an evaluation takes too long, or nothing computes it"
+        print(f"{spec.name} is not measured on {name_of(size)}: {why}", file=sys.stderr)
+        return _print(None, as_json=as_json)
     with ExitStack() as stack:
         backends = {pair: stack.enter_context(closing(backend_of(spec, pair, threads))) for pair in pairs}
         if _BYTES in pairs and not _loses_little(spec, size, backends[pairs[0]], backends[_BYTES]):
             del backends[_BYTES]
         found = measure(spec, *size, backends)
     if found is None:
-        print("other programs kept the machine busy: nothing is kept")
+        print("other programs kept the machine busy: nothing is kept", file=sys.stderr)
+        _print(None, as_json=as_json)
         return 1
     remember(spec, threads, found)
-    _print(found, as_json=as_json)
-    return 0
+    return _print(found, as_json=as_json)
 
 
 def _loses_little(spec: NetSpec, size: Size, rule: Backend, rounded: Backend) -> bool:
@@ -51,17 +53,24 @@ def _loses_little(spec: NetSpec, size: Size, rule: Backend, rounded: Backend) ->
         if not loss.is_small:
             print(
                 f"not int8: on {width}x{height} it would change winrates by {loss.winrate:.3f} and the policy by "
-                f"{loss.policy:.3f} (at most {MOST_LOST})"
+                f"{loss.policy:.3f} (at most {MOST_LOST})",
+                file=sys.stderr,
             )
     return all(loss.is_small for loss in losses.values())
 
 
-def _print(found: Measurement, *, as_json: bool) -> None:
+def _print(found: Measurement | None, *, as_json: bool) -> int:
+    """Print a measurement, where there is one, and return the exit status 0."""
+    if found is None:
+        if as_json:
+            print(json_text({"chosen": None}))
+        return 0
     speeds: dict[str, Any] = {" ".join(pair): round(speed, 1) for pair, speed in found.speeds.items()}
     best = " ".join(found.best)
     if as_json:
         print(json_text({"board": found.board, "evaluations_per_s": speeds, "chosen": best}, indent=1))
-        return
+        return 0
     for name, speed in speeds.items():
         print(f"{name}: {speed:,} evaluations/s")
     print(f"auto takes {best} from the next start on")
+    return 0

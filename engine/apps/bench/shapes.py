@@ -20,6 +20,7 @@ from engine.nets.kernels.tiles import tiles_here
 from engine.nets.shapes import shaped_spec
 from engine.nets.spec import NetSpec, tensors
 from engine.nets.summary import gflop
+from engine.records.human_profiles import MEASURED_PROFILE
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.tables import print_tables
@@ -27,7 +28,6 @@ from weights import native
 
 _ENCODER = "katago-v7"
 _BATCH = 8
-_PROFILE = "rank_1d"
 _VISITS = 16
 """Visits of the move after which memory is measured: more than all threads and batches have in flight."""
 _BYTES: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int16": 2, "int8": 1}
@@ -103,7 +103,7 @@ def _measured(
                 peak = peaks.get(_PEAK_OF.get(precision, ""))
                 words = ["--net", str(file), "--backend", backend, "--precision", precision]
                 words += ["--threads", str(asked.threads), "--size", name_of(size), "--visits", str(_VISITS)]
-                words += ["--human-profile", _PROFILE] if spec.metadata else []
+                words += ["--human-profile", MEASURED_PROFILE] if spec.metadata else []
                 yield {
                     "shape": name,
                     "size": name_of(size),

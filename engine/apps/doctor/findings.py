@@ -82,6 +82,7 @@ def _network(net: str | None) -> dict[str, Any] | None:
     from engine.evaluators.backends import choose
     from engine.evaluators.factory import Computing, open_network
     from engine.evaluators.finding import find_network
+    from engine.records.human_profiles import MEASURED_PROFILE
     from engine.search.evaluator_speed import Measured
     from weights.registry import load
 
@@ -89,10 +90,12 @@ def _network(net: str | None) -> dict[str, Any] | None:
     if name is None:
         return None
     file = find_network(name)
-    network = open_network(file, Computing())
+    spec = load(file)
+    network = open_network(file, Computing(), default=MEASURED_PROFILE)
     try:
         speeds = {}
-        for size in SIZES:
+        smallest, largest = spec.board_sizes
+        for size in [each for each in SIZES if smallest <= each <= largest] or [largest]:
             measured = Measured(network.evaluator, size, size)
             batch = measured.nearest(network.evaluator.attributes.preferred_batch)
             speeds[str(size)] = round(measured.per_second(SECONDS, batch))
@@ -101,7 +104,7 @@ def _network(net: str | None) -> dict[str, Any] | None:
     return {
         "name": network.facts.name,
         "file": os.fspath(file),
-        "backend": choose(load(file)),
+        "backend": choose(spec),
         "precision": network.facts.precision,
         "evaluations_per_s": speeds,
     }

@@ -22,8 +22,10 @@ from engine.support.stopping import WAIT_SECONDS
 from engine.vertex import parse_vertex
 
 
-def position_of(record: Path, move: int | None, play: str | None) -> tuple[Game, int]:
-    """Return the position to explain and the side to move.
+def position_of(record: Path, move: int | None, play: str | None) -> tuple[Game, int, int]:
+    """Return the position to explain, the side to move, and how many moves of the record come before the game's first.
+
+    Stones that are set up between moves start a new game. The move before them is not explained; stderr says so.
 
     move: the number of the record's last move to play, None for all. play: a move that follows, instead of the
     record's. Raises GoError for a number or a move that the record does not have or allow.
@@ -34,19 +36,26 @@ def position_of(record: Path, move: int | None, play: str | None) -> tuple[Game,
     if turn > len(moves):
         raise GoError(f"{record}: expected a move from 0 to {len(moves)}, got {move}")
     game = next(position for number, position in enumerate(loaded.positions()) if number == turn).copy()
-    color = moves[turn].color if turn < len(moves) else game.to_play
-    if play is None:
-        return game, color
-    game.play(color, parse_vertex(play, game.width, game.height))
-    return game, game.to_play
+    color, earlier = moves[turn].color if turn < len(moves) else game.to_play, turn - len(game.moves)
+    if play is not None:
+        game.play(color, parse_vertex(play, game.width, game.height))
+        color = game.to_play
+    elif turn > 0 and not game.moves:
+        sys.stderr.write(f"{record}: stones are set up after move {turn}: only the position is explained\n")
+    return game, color, earlier
 
 
 def explain(
-    game: Game, color: int, evaluator: Evaluator, params: SearchParams, visits: int | None, seconds: float | None
+    position: tuple[Game, int, int],
+    evaluator: Evaluator,
+    params: SearchParams,
+    visits: int | None,
+    seconds: float | None,
 ) -> Explanation:
-    """Search a position and the ones beside it; return the facts. Raises GoError if a search fails."""
+    """Search a position of `position_of` and the ones beside it; return the facts. Raises GoError if a search fails."""
     found: queue.SimpleQueue[Explanation | GoError | None] = queue.SimpleQueue()
-    search = ExplanationSearch(game, color, found.put)
+    game, color, earlier = position
+    search = ExplanationSearch(game, color, found.put, earlier)
     like = Task(game, color, BLACK, params, _ignore, visits=visits, seconds=seconds)
     tasks = search.tasks(like)
     pool = AnalysisPool(evaluator, min(len(tasks), default_threads(evaluator)), params.max_memory_mib)
@@ -76,7 +85,7 @@ def _ignore(task: Task, report: Report) -> None:
 
 
 def cli_explain(
-    position: tuple[Game, int],
+    position: tuple[Game, int, int],
     evaluator: Evaluator,
     params: SearchParams,
     *,
@@ -88,7 +97,7 @@ def cli_explain(
     """Explain a position and print its facts, as text or as one JSON object; return the exit status 0."""
     screen = stdout or sys.stdout
     with closing(evaluator):
-        explanation = explain(*position, evaluator, params, visits, seconds)
+        explanation = explain(position, evaluator, params, visits, seconds)
     if as_json:
         screen.write(json_text(explanation_object(explanation), indent=1) + "\n")
         return 0

@@ -38,12 +38,15 @@ class ExplanationSearch:
     """The searches for one explanation.
 
     game: the position to explain, which is copied; its last move is explained, too. color: the side to move.
+    earlier: number of moves before the game's first one, added to the move's number.
     on_done: called once, from any thread, with the explanation, with None if a search was cancelled without a result,
     or with a GoError if one failed. It must return soon and not raise.
     """
 
-    def __init__(self, game: Game, color: int, on_done: Callable[[Explanation | GoError | None], None]) -> None:
-        self._game, self._color, self._on_done = game.copy(), color, on_done
+    def __init__(
+        self, game: Game, color: int, on_done: Callable[[Explanation | GoError | None], None], earlier: int = 0
+    ) -> None:
+        self._game, self._color, self._on_done, self._earlier = game.copy(), color, on_done, earlier
         self._before: Game | None = None
         if game.moves:
             self._before = game.copy()
@@ -105,7 +108,7 @@ class ExplanationSearch:
             before = position_facts(
                 self._before, self._move.color, found[_Role.BEFORE], found.get(_Role.BEFORE_AND_PASS)
             )
-            move = move_facts(self._before, self._move, before, after, passed, self._color)
+            move = move_facts(self._before, self._move, before, after, passed, self._color, self._earlier)
             return Explanation(move.after, move)
         except GoError as error:
             return error

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from engine import __version__
-from engine.apps.net.convert import ONNX, target_kind, write_checked
+from engine.apps.net.convert import ONNX, report_changes, target_kind, write_checked
 from engine.errors import GoError
 from engine.evaluators.finding import find_network
 from engine.nets.spec import Array, NetSpec, WeightsError, parameters, tensors
@@ -85,7 +85,8 @@ def cli_average(
         raise GoError(f"{target}: an average is a network of Keima's or KataGo's; convert it afterwards")
     networks = [load(find_network(source)) for source in sources]
     spec = average(networks, shares or [1.0] * len(networks), name or path.name.partition(".")[0])
-    write_checked(spec, kind, path)
+    written = write_checked(spec, kind, path)
     screen = stdout or sys.stdout
     screen.write(f"{target}: {spec.provenance['average of']}; {parameters(spec):,} parameters\n")
+    report_changes(screen, spec, written)
     return 0

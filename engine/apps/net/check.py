@@ -32,14 +32,13 @@ from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator
 from engine.nets.drawing import sides_of
 from engine.nets.spec import NetSpec
+from engine.records.human_profiles import MEASURED_PROFILE
 from engine.symmetry import COUNT
 from weights.registry import load
 
 _REFERENCE = "torch-cpu-fp32"
 _SHOWN = 10
 """Lines about records that differ."""
-_DEFAULT_PROFILE = "rank_1d"
-"""The default profile of human networks in the checks."""
 
 
 def cli_check(
@@ -62,7 +61,7 @@ def cli_check(
     path = find_network(file)
     spec, computing = load(path), computing or Computing()
     if spec.metadata and profile is None:
-        profile = _DEFAULT_PROFILE
+        profile = MEASURED_PROFILE
     check_profile(spec, profile)
     evaluator = make_evaluator(spec, computing)
     screen.write(f"{path}: {spec.name}, {spec.format} {spec.version}, by {evaluator.attributes.name}\n")

@@ -1,6 +1,5 @@
 """`keima net`: the commands about network files. Parses the command line; each command has a file beside this one."""
 
-import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,6 @@ from engine.settings.options import options_of
 @click.group(cls=Group)
 def net() -> None:
     """Explain, check, convert and average network files."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # Names of files and networks may have characters that a terminal or a pipe cannot show.
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 @net.command()

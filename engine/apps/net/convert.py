@@ -12,7 +12,7 @@ import numpy as np
 from engine.errors import GoError
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec, WeightsError, parameters, tensors
-from engine.support.files import draft_of
+from engine.support.files import draft_of, require_writable
 from weights import katago_writer, native
 from weights.katago_form import katago_form
 from weights.registry import format_of, load
@@ -64,14 +64,19 @@ def cli_convert(
         f"{target}: {format_of(path).name}, {written.format} {written.version}, "
         f"{parameters(written):,} parameters, {path.stat().st_size:,} bytes, read back and equal\n"
     )
-    if kind == KATAGO and written.name != spec.name:
+    report_changes(screen, spec, written)
+    return 0
+
+
+def report_changes(screen: IO[str], spec: NetSpec, written: NetSpec) -> None:
+    """Print what differs in the file that was written: the name, and what the format has no place for."""
+    if written.name != spec.name:
         screen.write(f"name: {written.name} (KataGo's names are letters, digits, - and _)\n")
     lost = sorted(spec.provenance.keys() - written.provenance.keys())
     if written.board_sizes != spec.board_sizes:
         lost.insert(0, "its boards (sides of {} to {})".format(*spec.board_sizes))
     if lost:
         screen.write(f"left out, as KataGo's format has no place for it: {', '.join(lost)}\n")
-    return 0
 
 
 def target_kind(target: str, to: str | None = None, *, force: bool = False) -> str:
@@ -90,6 +95,7 @@ def target_kind(target: str, to: str | None = None, *, force: bool = False) -> s
 def write_checked(spec: NetSpec, kind: str, path: Path) -> NetSpec:
     """Write a network beside a path, read it back, compare, and only then put it in its place; return what was read."""
     # Compared before the draft replaces the target: a writer's error must not destroy a good file.
+    require_writable(path)
     with draft_of(path) as draft:
         draft.write_bytes(_BYTES_OF[kind](spec))
         written = load(draft)

@@ -14,7 +14,7 @@ from engine.evaluators.finding import find_network
 from engine.nets.drawing import largest_board, sides_of, svg
 from engine.nets.spec import NetSpec, WeightsError, describe, parameters
 from engine.nets.summary import Part, folded, gflop, multiply_adds, outputs, parts
-from engine.support.files import write_atomically
+from engine.support.files import require_writable, write_atomically
 from engine.support.json_text import json_text
 from engine.support.tables import print_tables
 from weights.registry import format_of, load
@@ -42,6 +42,7 @@ def cli_info(
     path = find_network(file)
     spec = load(path)
     if drawing is not None:
+        require_writable(Path(drawing))
         write_atomically(Path(drawing), svg(spec, input_lines(spec)))
     if as_json:
         screen.write(json_text(facts(spec, path, inputs=inputs, tensors=tensors), indent=1) + "\n")

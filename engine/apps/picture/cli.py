@@ -36,7 +36,10 @@ def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None)
         raise GoError(f"{record}: expected a move from 0 to {len(loaded.moves)}, got {move}")
     game = loaded.game(played + 1)
     # Setup stones in the middle of a record start a new game, so the numbers of its moves are shifted.
-    drawn = picture(game, numbered_from=numbers, earlier=played - len(game.moves))
+    earlier = played - len(game.moves)
+    if numbers is not None and numbers <= earlier:
+        click.echo(f"{record}: stones are set up after move {earlier}: moves are numbered from {earlier + 1}", err=True)
+    drawn = picture(game, numbered_from=numbers, earlier=earlier)
     if out is None or out == Path("-"):
         click.echo(drawn, nl=False)
     else:

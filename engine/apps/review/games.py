@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
-from engine.game import DEFAULT_KOMI, HANDICAP_KOMI, Game
+from engine.game import Game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records, read_file
 from engine.records.sgf_writer import format_ru
@@ -104,8 +104,7 @@ def load_game(name: str, path: Path) -> ReviewGame:
 def _game_of(name: str, called: str, data: bytes) -> ReviewGame:
     """Return the game of a record. called: its name in messages. Raises GoError if it cannot be read or played."""
     record = load_sgf(data, name=called)
-    usual = HANDICAP_KOMI if record.is_handicap_game else DEFAULT_KOMI
-    komi = usual if record.komi is None else record.komi
+    komi = record.usual_komi if record.komi is None else record.komi
     rules = record.rules or parse_rules(_ASSUMED_RULES)
     game = ReviewGame(name, str(Path(name).with_suffix("")), data, record, rules, komi)
     for _ in game.positions():  # raises BadSgf at a move that cannot be played

@@ -96,7 +96,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             packed = raw.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if packed else path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                text = line.decode("utf-8").strip()
+                # Editors of Windows write a byte order mark.
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                 if text:
                     yield number, text
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
@@ -106,7 +107,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _problem(line: str, place: str, name: str) -> Problem:
     try:
         entry = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProblemError(f"{place}: expected a JSON object, got {line[:60]!r}: {error}") from None
     if not isinstance(entry, dict):
         raise ProblemError(f"{place}: expected a JSON object, got {line[:60]!r}")

@@ -405,8 +405,23 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.DATA,
-        ("net convert", "net average"),
+        ("net convert",),
         text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
+    ),
+    *under(
+        Heading.DATA,
+        ("net average",),
+        text(
+            "name",
+            "Name of the network in OUT.",
+            metavar="NAME",
+            default_text="the name of the file",
+            reason="An average is a new network.",
+        ),
+    ),
+    *under(
+        Heading.DATA,
+        ("net convert", "net average"),
         flag("force", "Replace OUT if it exists."),
     ),
 )

@@ -70,6 +70,15 @@ def test_a_move_that_is_not_in_the_record_is_explained_in_its_place(record: Path
     assert explained(record, move=3, play="G7").startswith("Move 4, White G7: first line")
 
 
+def test_moves_before_stones_that_are_set_up_count(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.write_text(RECORD.replace(";B[ce]", ";AB[aa]PL[B];B[ce]"), encoding="utf-8")
+    assert explained(record).startswith("Move 4, White D3")
+    assert json.loads(explained(record, as_json=True))["move"]["moveNumber"] == 4
+    assert capsys.readouterr().err == ""
+    assert not explained(record, move=2).startswith("Move")
+    assert capsys.readouterr().err == f"{record}: stones are set up after move 2: only the position is explained\n"
+
+
 def test_the_json_has_the_same_facts(record: Path) -> None:
     found = json.loads(explained(record, as_json=True))
     assert found.keys() == {"move", "position"}

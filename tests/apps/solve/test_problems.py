@@ -37,6 +37,12 @@ def test_a_compressed_file_is_known_by_its_content(tmp_path: Path) -> None:
     assert [each.name for each in read_problems(path)] == ["first"]
 
 
+def test_the_mark_of_an_editor_of_windows_before_the_first_line_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "problems.jsonl"
+    path.write_text(json.dumps(GOOD), encoding="utf-8-sig")
+    assert [each.name for each in read_problems(path)] == ["first"]
+
+
 def test_a_problem_without_id_is_called_by_its_line(tmp_path: Path) -> None:
     assert [each.name for each in read_problems(write(tmp_path / "a.jsonl", "", without("id")))] == ["2"]
 
@@ -46,6 +52,7 @@ def test_a_problem_without_id_is_called_by_its_line(tmp_path: Path) -> None:
     [
         ("{", "expected a JSON object, got '{'"),
         ("[1]", "expected a JSON object, got '[1]'"),
+        pytest.param("[" * 200_000, "expected a JSON object, got '[[[", id="nested"),
         (without("size"), "size: expected a number from 1 to 25, got None"),
         (GOOD | {"size": 26}, "size: expected a number from 1 to 25, got 26"),
         (GOOD | {"size": True}, "size: expected a number from 1 to 25, got True"),
