@@ -233,9 +233,8 @@ def _kernels_are_faster(spec: NetSpec, precision: str) -> bool:
     3,772. Of transformers, too: keima-t7c96 on a core of the Zen 5 in bf16 376 against 317, in fp32 220 against 192; on
     two Zen 3 cores with AVX2 in fp32 115 against 90, on 9x9 711 against 674; by AMX in bf16 on 9x9 6,059 against 2,856.
     Where one instruction adds products of int16, they compute transformers in it faster than OpenVINO does in int8: on
-    19x19 261 against 194 with AVX-VNNI, 400 against 247 with AVX-512 VNNI. Convolutions about as fast, but at equal
-    time they won 40 of 100 games on 19x19 with AVX-512 VNNI, so that these are left to a measurement
-    (docs/performance.md).
+    19x19 261 against 194 with AVX-VNNI, 400 against 247 with AVX-512 VNNI. Convolutions about as fast: see
+    `integers_are_faster`.
     """
     if not _kernels_compute(spec):
         return False
@@ -243,14 +242,9 @@ def _kernels_are_faster(spec: NetSpec, precision: str) -> bool:
         return _kernels_compute(spec, precision)
     if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):
         return True
-    return precision == AUTO and (_transforms_in_integers(spec) or not _rounding_is_fast())
+    from engine.evaluators.kernel_backend import integers_are_faster
 
-
-def _transforms_in_integers(spec: NetSpec) -> bool:
-    """Return whether the kernels compute this network, a transformer, in int16 without being asked."""
-    from engine.nets.kernels.model import is_transformer
-
-    return is_transformer(spec) and "int16" in _automatic(spec, "numba")
+    return precision == AUTO and (integers_are_faster(spec) or not _rounding_is_fast())
 
 
 def _rounding_is_fast() -> bool:

@@ -74,10 +74,23 @@ def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     is_fast = integers_here(lanes_here()) in ALL_FUSED and not tiles_here()
     # An Intel Xeon multiplies vectors of bf16 more slowly than float32: 1,122 evaluations/s of keima-t7c96 on 9x9,
     # 1,713 in fp32, 2,613 in int16. A Zen 5 does it 1.7 times as fast.
-    last: tuple[Precision, Precision] = ("bf16", "int16") if "Intel" in processor_name() else ("int16", "bf16")
+    last: tuple[Precision, Precision] = ("bf16", "int16") if _is_intel() else ("int16", "bf16")
     order: tuple[Precision, ...] = ("int8", "fp32", *last)
     able = precisions(spec)
     return tuple(each for each in order if each in able and (each != "int16" or is_fast))
+
+
+def integers_are_faster(spec: NetSpec) -> bool:
+    """Return whether the kernels compute a network in int16 faster than OpenVINO does in int8 here.
+
+    Transformers wherever one instruction adds products of int16. Convolutions on an AMD: at equal time they took 55.8 %
+    of 400 games on 9x9 and 54.5 % of 100 on 19x19 on a Zen 4, but 40 % of 100 on an Intel Xeon (docs/performance.md).
+    """
+    return "int16" in automatic_precisions(spec) and (is_transformer(spec) or not _is_intel())
+
+
+def _is_intel() -> bool:
+    return "Intel" in processor_name()
 
 
 @dataclass(eq=False)

@@ -13,9 +13,8 @@ from engine.nets.kernels import operands
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
-
-
 VNNI, PLAIN = "avx512vnni", "avx2"
+AMD, INTEL = "AMD EPYC", "Intel(R) Xeon(R)"
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         tiles: bool = False,
         rounds: bool = False,
         byte_tiles: bool = False,
-        processor_name: str = "AMD EPYC",
+        processor_name: str = INTEL,
     ) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
@@ -113,6 +112,16 @@ def test_the_kernels_prefer_int16_where_one_instruction_adds_its_products(machin
     assert backends.cpu_candidates(spec) == [("numba", "int16"), ("numba", "fp32")]
 
 
+def test_int16_is_the_default_of_convolutions_on_an_amd(machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino_backend, "precisions", lambda: ("fp32", "int8"))
+    for processor_name, first in ((AMD, ("numba", "int16")), (INTEL, ("openvino", "int8"))):
+        machine("openvino", instructions=VNNI, lanes=16, rounds=True, processor_name=processor_name)
+        assert choose(SPEC) == first[0]
+        assert backends.cpu_candidates(SPEC)[0] == first
+    machine("openvino", instructions=PLAIN, processor_name=AMD)
+    assert backends.cpu_candidates(SPEC)[0] == ("numba", "fp32")
+
+
 @pytest.mark.parametrize(("instructions", "lanes"), [(VNNI, 16), ("avxvnni", 8)])
 def test_int16_is_the_default_of_transformers_and_a_candidate_beside_int8_for_others(
     machine, monkeypatch: pytest.MonkeyPatch, instructions, lanes
@@ -129,7 +138,7 @@ def test_int16_is_the_default_of_transformers_and_a_candidate_beside_int8_for_ot
 
 @pytest.mark.parametrize(
     ("processor_name", "expected"),
-    [("AMD EPYC", ("fp32", "int16", "bf16")), ("Intel(R) Xeon(R)", ("fp32", "bf16", "int16"))],
+    [(AMD, ("fp32", "int16", "bf16")), (INTEL, ("fp32", "bf16", "int16"))],
 )
 def test_an_intel_computes_transformers_in_int16_rather_than_in_vectors_of_bf16(
     machine, processor_name, expected
