@@ -33,6 +33,7 @@ from engine.settings.searching import (
 )
 from engine.support.logs import start_logging
 from engine.support.openmp import limit_spinning
+from engine.support.stopping import INTERRUPTED
 
 if TYPE_CHECKING:
     from engine import players
@@ -183,6 +184,10 @@ class FrontDoor(Group):
         atexit.register(gc.freeze)
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # click would end with status 1, which some commands answer with.
+            click.echo("Aborted!", err=True)
+            raise SystemExit(INTERRUPTED) from None
         except MemoryError as error:
             raise click.ClickException(f"not enough memory{f': {error}' if str(error) else ''}") from error
 

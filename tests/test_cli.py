@@ -269,3 +269,12 @@ def test_a_network_plays(network: Path) -> None:
     answers = replies("genmove b\ngenmove w\nquit\n", "--net", str(network), "--visits", "20", "--size", "9")
     assert all(answer.startswith("=") for answer in answers), answers
     assert len(set(answers)) == 3
+
+
+def test_a_command_that_is_interrupted_ends_with_the_status_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.apps.doctor.findings.find_out", interrupted)
+    result = CliRunner().invoke(keima.main, ["doctor"])
+    assert (result.exit_code, result.stderr) == (130, "Aborted!\n")

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.backends import AUTO, PRECISIONS
 from engine.evaluators.factory import open_networks
 from engine.evaluators.finding import find_network
-from engine.support.files import digest_of
+from engine.support.files import digest_of, read_object
+from engine.support.run_folder import SETTINGS_FILE
 from engine.vertex import MAX_SIZE
 from weights.shipped import network_named
 
@@ -31,9 +33,12 @@ class NamedEvaluator:
     tree_mib: int | None = None
 
 
-def open_named_evaluator(options: Mapping[str, Any]) -> NamedEvaluator:
-    """Open the network, or the playouts, that the options name. Raises GoError or WeightsError."""
-    opened = open_networks(options)
+def open_named_evaluator(options: Mapping[str, Any], folder: Path | None = None) -> NamedEvaluator:
+    """Open the network, or the playouts, that the options name. Raises GoError or WeightsError.
+
+    folder: of the run, which goes on in the number format in which it began, see `as_begun`.
+    """
+    opened = open_networks(as_begun(options, folder, "network"))
     if opened.network is None:
         return NamedEvaluator(PLAYOUTS, PLAYOUTS, opened.evaluator, tree_mib=opened.tree_mib)
     facts, profile = opened.network.facts, options["profile"]
@@ -41,6 +46,20 @@ def open_named_evaluator(options: Mapping[str, Any]) -> NamedEvaluator:
     name = " ".join([file.stem, facts.precision, *([profile] if profile else [])])
     identity = f"{network_identity(file, profile)} {facts.precision}"
     return NamedEvaluator(name, identity, opened.evaluator, facts.board_sizes, opened.tree_mib)
+
+
+def as_begun(options: Mapping[str, Any], folder: Path | None, setting: str) -> Mapping[str, Any]:
+    """Return options of a run with the number format with which it began, if they leave that to Keima.
+
+    What `auto` takes changes with a measurement and with a new version, but a run goes on by the same command.
+    setting: of the folder's settings.json, the one with the network's identity, which names the format.
+    """
+    file = None if folder is None else folder / SETTINGS_FILE
+    if options["precision"] != AUTO or file is None or not file.exists():
+        return options
+    words = str(read_object(file).get(setting, "")).replace(",", " ").split()
+    kept = [word for word in words if word in PRECISIONS]
+    return {**options, "precision": kept[-1]} if kept else options
 
 
 def identity_of(net: str | None, profile: str | None = None) -> str:

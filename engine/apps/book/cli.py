@@ -48,7 +48,7 @@ def _build(out: Path, options: dict[str, Any]) -> int:
     refuse_unused(options)
     params = search_params(options["net"], {}, options["settings"], seed=options["seed"])
     wanted, hours = options["positions"], options["hours"]
-    opened = open_named_evaluator(options)
+    opened = open_named_evaluator(options, out)
     width, height = options["size"]
     asked = Asked(
         width,

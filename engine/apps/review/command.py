@@ -47,4 +47,4 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
         is_estimate,
         settings,
     )
-    sys.exit(cli_review(asked, lambda: open_named_evaluator(options), params))
+    sys.exit(cli_review(asked, lambda: open_named_evaluator(options, options["out"]), params))

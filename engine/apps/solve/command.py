@@ -32,4 +32,4 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
         search=tuple(sorted(settings.items())),
         **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit", "prove")},
     )
-    sys.exit(cli_solve(asked, lambda: open_named_evaluator(options), params, out=out, as_json=as_json))
+    sys.exit(cli_solve(asked, lambda: open_named_evaluator(options, out), params, out=out, as_json=as_json))

@@ -6,11 +6,13 @@ Defines the `Source` protocol and the thread that prefetches for the loop. Knows
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.support.stopping import WAIT_SECONDS
 from engine.train.data.samples import Samples
 
 State: TypeAlias = Mapping[str, Any]
@@ -223,9 +225,17 @@ class Prefetcher(Generic[Prepared]):
         self._stopped.set()
         self._thread.join()
 
-    def next(self) -> Prepared | None:
-        """Return the next batch, or None at the end of the data. Raises what drawing or preparing it raised."""
-        item = self._ready.get()
+    def next(self, stop: threading.Event | None = None) -> Prepared | None:
+        """Return the next batch, or None at the end of the data, or where `stop` is set before there is one.
+
+        Raises what drawing or preparing it raised.
+        """
+        item = None
+        while item is None:
+            with suppress(queue.Empty):
+                item = self._ready.get(timeout=None if stop is None else WAIT_SECONDS)
+            if item is None and stop is not None and stop.is_set():
+                return None
         if isinstance(item, Exception):
             # The thread has ended, so a second call must find the exception again instead of waiting forever.
             self._ready.put(item)

@@ -44,12 +44,12 @@ def cli_convert_samples(source: Path, out: Path, stdout: IO[str], stderr: IO[str
     with claimed(out), ProgressBar(stderr) as bar:
         if rows:
             shards = Shards(out, _SHARD, {"made by": "keima train convert", "rows": source.name})
-            for done, path in enumerate(rows, 1):
-                for part in read_npz(path):
-                    shards.add(part)
-                    count += len(part)
-                bar.update(f"{count:,} rows", done, len(rows))
-            shards.finish()
+            with shards.whole():
+                for done, path in enumerate(rows, 1):
+                    for part in read_npz(path):
+                        shards.add(part)
+                        count += len(part)
+                    bar.update(f"{count:,} rows", done, len(rows))
         else:
             for done, path in enumerate(samples, 1):
                 name = "-".join(path.relative_to(source if source.is_dir() else source.parent).with_suffix("").parts)

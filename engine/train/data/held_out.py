@@ -2,7 +2,8 @@
 
 The move text of a record is its bytes from the first `;B[` or `;W[` to the end, without trailing white space
 but with the closing parenthesis. The root properties (names, date, result) therefore do not matter, and equal games
-from two collections are treated alike. A game is held out if the MD5 of its move text, read as a 128-bit big-endian
+from two collections are treated alike. Of records that write moves otherwise, as `; B[ee]` or `;C[...]B[ee]`, it is
+all moves in this form, `;B[ee];W[ef])`. A game is held out if the MD5 of its move text, read as a 128-bit big-endian
 number, is divisible by 50: about 2 % of all games. This holds for all positions of a game, because neighboring
 positions are nearly the same sample.
 """
@@ -14,13 +15,17 @@ HELD_OUT_EVERY = 50
 HELD_OUT = "held_out"
 """Key in the provenance of samples of held-out games; training refuses such samples."""
 _FIRST_MOVE = re.compile(rb";[BW]\[")
+_ANY_MOVE = re.compile(rb"(?<![A-Za-z\\])([BW])\s*\[\s*([A-Za-z]{0,2})\s*\]")
 _HASH_MASK = (1 << 64) - 1
 
 
 def move_text(record: bytes) -> bytes:
     """Return the move text of one SGF record, b"" if it has no moves."""
     start = _FIRST_MOVE.search(record)
-    return record[start.start() :].rstrip() if start else b""
+    if start is not None:
+        return record[start.start() :].rstrip()
+    moves = _ANY_MOVE.findall(record)
+    return b"".join(b";%b[%b]" % move for move in moves) + b")" if moves else b""
 
 
 def is_held_out(record: bytes) -> bool:

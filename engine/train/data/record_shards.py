@@ -1,6 +1,8 @@
 """Implements `keima train samples`: writes game records as a folder of shards and prints statistics."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -26,6 +28,7 @@ class Shards:
         self._folder, self._size, self._provenance = folder, size, provenance
         self._waiting: dict[tuple[int, int], list[Samples]] = {}
         self._written: dict[tuple[int, int], int] = {}
+        self._files: list[Path] = []
 
     def add(self, samples: Samples) -> None:
         """Add samples, and write a file when there are enough of their board size."""
@@ -41,6 +44,20 @@ class Shards:
                 together = together[self._size :]
             self._waiting[board] = [together] if len(together) else []
 
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Finish at the end of the block; remove what was written if the block is left before its end.
+
+        A part of the samples could not be told from all of them.
+        """
+        try:
+            yield
+        except BaseException:
+            for path in self._files:
+                path.unlink(missing_ok=True)
+            raise
+        self.finish()
+
     def finish(self) -> None:
         """Write the remaining samples as smaller files."""
         for waiting in self._waiting.values():
@@ -54,7 +71,8 @@ class Shards:
         number = self._written.get(board, 0)
         place = self._folder / f"{board[0]}x{board[1]}"
         place.mkdir(parents=True, exist_ok=True)
-        write_shard(place / f"records-{number:06d}{SUFFIX}", samples, self._provenance)
+        self._files.append(place / f"records-{number:06d}{SUFFIX}")
+        write_shard(self._files[-1], samples, self._provenance)
         self._written[board] = number + 1
 
 
@@ -78,11 +96,13 @@ def make_shards(
     tally = Tally()
     sources = islice(iterate_sources(records, tally), games)
     begun = monotonic()
-    with ProgressBar(sys.stderr, games) as bar:
+    with ProgressBar(sys.stderr, games) as bar, shards.whole():
         for samples in read_samples(sources, options, processes=workers, tally=tally):
             shards.add(samples)
             bar.update(f"{tally.positions / (monotonic() - begun):.0f} positions/s", tally.games)
-    shards.finish()
+    if tally.positions == 0:
+        why = "; ".join(tally.skipped) or "there are no records"
+        raise GoError(f"no position in {' '.join(map(str, records))}: {why}")
     seconds = monotonic() - begun
     known = f"{tally.settled} of {tally.counted} counted games have known owners and score"
     click.echo(

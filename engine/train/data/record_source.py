@@ -167,7 +167,8 @@ class RecordSource:
             # Up to a block of tasks is not counted yet; only after that do the counts include a whole epoch.
             if epoch > place.epoch + len(begun) + 1 and self._tally.positions == 0:
                 named = ", ".join(map(str, self._sources))
-                raise BadSamples(f"no position to train on in {named}: {dict(self._tally.skipped)}")
+                why = "; ".join(self._tally.skipped) or "there are no records"
+                raise BadSamples(f"no position to train on in {named}: {why}")
             mixing = np.random.default_rng([*self._seed, epoch, 0])
             seed = int(mixing.integers(1 << 62))
             records = mixed_records(self._sources, mixing, self._tally, shares=self._shares)

@@ -1,7 +1,7 @@
 """Divides the games of a folder into those to learn from and those to test on."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,13 +37,17 @@ class DividedGames:
         return hashlib.sha256(b"".join(key.to_bytes(8, "big") for key in keys)).hexdigest()
 
 
-def divided_games(sources: Sequence[Path], *, ranked: bool = False) -> DividedGames:
+def divided_games(
+    sources: Sequence[Path], *, ranked: bool = False, report: Callable[[int], None] = lambda count: None
+) -> DividedGames:
     """Read the records of files, folders and archives; `ranked` takes only those with the players' ranks.
 
+    report: called for each record, with the number of different games so far; what it raises ends the reading.
     Raises GoError if there are too few games to learn from.
     """
-    found, known = DividedGames(), set()
+    found, known = DividedGames(), set[int]()
     for name, data in iterate_records(sources, broken=lambda error: found.unreadable.append(str(error))):
+        report(len(known))
         try:
             record = load_sgf(data, name=name)
         except BadSgf as error:
@@ -61,7 +65,12 @@ def divided_games(sources: Sequence[Path], *, ranked: bool = False) -> DividedGa
         is_test = is_held_out(data) or key % TEST_EVERY == 0
         (found.testing if is_test else found.training).append((name, data))
     if len(found.training) < LEAST_TRAINING or len(found.testing) < LEAST_TESTING:
-        without = f", {found.unranked} without the players' ranks (BR, WR)" if found.unranked else ""
+        left_out = {
+            "without the players' ranks (BR, WR)": found.unranked,
+            "repeated or without moves": found.repeated,
+            "unreadable": len(found.unreadable),
+        }
+        without = "".join(f", {count} {why}" for why, count in left_out.items() if count)
         raise GoError(
             f"{' '.join(map(str, sources))}: {len(found.training)} games to learn from and {len(found.testing)} "
             f"to test on{without}; at least {LEAST_TRAINING} and {LEAST_TESTING} are needed (one of {TEST_EVERY} is "

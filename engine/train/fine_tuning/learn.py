@@ -8,7 +8,7 @@ goes on.
 import math
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -77,23 +77,41 @@ class Learned:
     imitates: bool
 
 
+class _Stopped(Exception):
+    """Ends what would take long after a request to stop."""
+
+
 def learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, stop: threading.Event) -> Learned | None:
-    """Fine-tune the network and return what it learned; None if it was stopped before there was anything to test.
+    """Fine-tune the network and return what it learned; None if it was stopped before that was tested.
 
     sources: files, folders and archives of records; a network that imitates people learns from those with the players'
     ranks. bar: shows the step and the time left. Raises GoError or WeightsError, one line.
     """
+    try:
+        return _learn(sources, options, bar, stop)
+    except _Stopped:
+        return None
+
+
+def _learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, stop: threading.Event) -> Learned | None:
+    def show(text: str, done: int | None = None, total: int | None = None) -> None:
+        if stop.is_set():
+            raise _Stopped
+        bar.update(text, done, total)
+
     spec = load(find_network(options.net))
-    bar.update("reading games")
-    games = divided_games(sources, ranked=spec.metadata > 0)
+    show("reading games")
+    games = divided_games(
+        sources, ranked=spec.metadata > 0, report=lambda count: show(f"reading games, {count} different ones")
+    )
     freeze = options.freeze or ("none" if len(games.training) >= WHOLE_FROM_GAMES else "trunk")
     options.out.mkdir(parents=True, exist_ok=True)
     keep_settings(
         options.out / SETTINGS_FILE,
         {"network": spec.name, "games": games.fingerprint, "freeze": freeze, "encoder": spec.encoder},
     )
-    before = _accuracy(options.out / BEFORE_FILE, options.net, games.testing, options, bar)
-    positions = _make_samples(options.out / _SAMPLES, spec, games.training, bar)
+    before = _accuracy(options.out / BEFORE_FILE, options.net, games.testing, options, show)
+    positions = _make_samples(options.out / _SAMPLES, spec, games.training, show)
     config = _config(positions, freeze, options)
     source = WindowSource(Window(options.out / _SAMPLES, scale=math.inf), config.batch_size, _SEED)
 
@@ -109,7 +127,7 @@ def learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, stop
     shutil.copyfile(run / NET_FILE, options.out / NET_FILE)
     network = options.out / NET_FILE
     write_sized(network, result.net.name, read_sized(run / NET_FILE, result.net.name))
-    after = _accuracy(options.out / AFTER_FILE, str(network), games.testing, options, bar, result.step)
+    after = _accuracy(options.out / AFTER_FILE, str(network), games.testing, options, show, result.step)
     return Learned(before, after, games, positions, freeze, result.step, network, result.finished, spec.metadata > 0)
 
 
@@ -132,7 +150,7 @@ def _config(positions: int, freeze: str, options: LearnOptions) -> TrainConfig:
     )
 
 
-def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], bar: ProgressBar) -> int:
+def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], show: Callable[..., None]) -> int:
     """Write the samples of the games, unless that has been done; return their number."""
     done = folder / "done.json"
     if done.exists():
@@ -144,7 +162,7 @@ def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], bar: Pro
     processes = usable_cores() if len(games) > 200 else 0
     for samples in read_samples(iter(games), options, processes=processes, tally=tally):
         shards.add(samples)
-        bar.update(f"reading games, {tally.positions} positions", tally.games, len(games))
+        show(f"reading games, {tally.positions} positions", tally.games, len(games))
     shards.finish()
     if tally.positions == 0:
         raise GoError(f"no position in {len(games)} games: {', '.join(tally.skipped) or 'they have no moves'}")
@@ -153,7 +171,7 @@ def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], bar: Pro
 
 
 def _accuracy(
-    path: Path, net: str, games: Sequence[Source], options: LearnOptions, bar: ProgressBar, step: int = 0
+    path: Path, net: str, games: Sequence[Source], options: LearnOptions, show: Callable[..., None], step: int = 0
 ) -> Accuracy:
     """Return the accuracy of a network on the test games, from the file of an earlier session where it has it."""
     if path.exists():
@@ -165,7 +183,7 @@ def _accuracy(
         accuracy = accuracy_of(
             Predictor(network.facts.name, network.evaluator, network.facts.board_sizes),
             games,
-            report=lambda done, positions: bar.update(f"testing, {positions} positions", done, len(games)),
+            report=lambda done, positions: show(f"testing, {positions} positions", done, len(games)),
         )
     write_atomically(path, json_text({"step": step, "accuracy": asdict(accuracy)}) + "\n")
     return accuracy

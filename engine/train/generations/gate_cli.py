@@ -56,7 +56,7 @@ def _is_promoted(
 ) -> bool:
     from engine.errors import GoError
     from engine.evaluators.factory import Computing, open_network
-    from engine.support.files import require_writable, write_atomically
+    from engine.support.files import require_writable
     from engine.train.games.arena import ArenaSettings
     from engine.train.generations.gate import GateSettings
     from weights.sized import write_packed
@@ -76,10 +76,13 @@ def _is_promoted(
         for each in (new, old):
             if not each.knows(size, size):
                 raise GoError(f"{each.facts.file} is not for boards of {size}x{size}")
-        outcome = _match(new, old, ArenaSettings(size, rules, seed=seed), settings, played)
+        try:
+            outcome = _match(new, old, ArenaSettings(size, rules, seed=seed), settings, played)
+        except BaseException:
+            _keep(played, records)  # also after Ctrl-C
+            raise
     _tell(outcome, new, old, as_json)
-    if records is not None:
-        write_atomically(records, "".join(f"{record}\n" for record in played))
+    _keep(played, records)
     if outcome.promoted and promote is not None:
         write_packed(content, promote)
     return outcome.promoted
@@ -118,6 +121,13 @@ def _match(
             bar.update(current.score, current.games)
 
         return gate(1, 0, noted(games, played), settings, report)
+
+
+def _keep(played: list[str], records: Path | None) -> None:
+    from engine.support.files import write_atomically
+
+    if records is not None:
+        write_atomically(records, "".join(f"{record}\n" for record in played))
 
 
 def _tell(outcome: "Gate", new: "RawNetwork", old: "RawNetwork", as_json: bool) -> None:

@@ -133,15 +133,16 @@ def _strength(progress: Progress) -> list[tuple[str, str]]:
 
 
 def _generations(progress: Progress, newest: int | None) -> Sheet:
-    by_generation: dict[int, dict[str, dict[str, Any]]] = {}
+    lines: dict[int, dict[str, dict[str, Any]]] = {}
     for line in progress.steps:
-        by_generation.setdefault(line["generation"], {})[line["step"]] = line
+        lines.setdefault(line["generation"], {})[line["step"]] = line
     gates = {line["candidate"]: line for line in progress.gates}
-    fitted = ratings(progress.matches)
+    fitted, losses = ratings(progress.matches), by_generation(learned(progress), "loss")
     rows = []
-    for generation in sorted(by_generation)[-newest if newest else None :]:
-        steps = by_generation[generation]
+    for generation in sorted(lines)[-newest if newest else None :]:
+        steps = lines[generation]
         played, trained = steps.get("selfplay", {}), steps.get("train", {})
+        loss = losses.get(generation, trained.get("loss"))
         rating = fitted.get(player_of(generation))
         rows.append(
             (
@@ -149,7 +150,7 @@ def _generations(progress: Progress, newest: int | None) -> Sheet:
                 f"{max(line['hours'] for line in steps.values()):.2f}",
                 _count(played.get("games")),
                 _count(played.get("samples")),
-                "" if trained.get("loss") is None else f"{trained['loss']:.4f}",
+                "" if loss is None else f"{loss:.4f}",
                 _gate_text(gates.get(generation)),
                 "" if rating is None else f"{rating.elo:+.0f}",
             )

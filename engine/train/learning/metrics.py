@@ -1,6 +1,5 @@
 """Logs training metrics, as means over several steps, to a file of JSON lines and to TensorBoard."""
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from engine.errors import GoError
 from engine.support.files import append_line, whole_lines, write_atomically
 from engine.support.json_text import json_text
+from engine.support.run_folder import parsed_lines
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD = "tensorboard"
@@ -20,7 +20,8 @@ class MetricsLog:
     def __init__(self, run: Path, step: int) -> None:
         # The steps since the last checkpoint are trained again and would have two lines.
         self._path = run / METRICS_FILE
-        kept = [line for line in whole_lines(self._path) if json.loads(line)["step"] <= step]
+        lines = zip(whole_lines(self._path), read_metrics(run), strict=True)
+        kept = [line for line, figures in lines if figures["step"] <= step]
         if self._path.exists():
             write_atomically(self._path, "".join(line + "\n" for line in kept))
         self._board = _tensorboard(run / TENSORBOARD, step)
@@ -43,10 +44,10 @@ class MetricsLog:
 def read_metrics(run: Path) -> list[dict[str, float]]:
     """Return the lines of a run's metrics file, an empty list if there is no file.
 
-    Raises GoError on a line without a step: other kinds of runs write such lines.
+    Raises GoError on a damaged line, and on one without a step: other kinds of runs write such lines.
     """
     path = run / METRICS_FILE
-    found: list[dict[str, float]] = [json.loads(line) for line in whole_lines(path)]
+    found: list[dict[str, float]] = parsed_lines(path, dict, "metrics")
     for number, figures in enumerate(found, start=1):
         if "step" not in figures:
             raise GoError(f"{path}:{number}: expected metrics of keima train run, with a step, got {sorted(figures)}")

@@ -10,7 +10,7 @@ from engine import __version__
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.train.data.batches import Priorities
-from engine.train.learning.checkpoint import priority_tensors, save_checkpoint
+from engine.train.learning.checkpoint import newest_checkpoint, priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
@@ -49,6 +49,11 @@ def _random_spec(config: TrainConfig) -> NetSpec:
     return agz_spec(config.blocks, config.channels, config.seed, config.encoder, largest)
 
 
+def has_begun(run: Path) -> bool:
+    """Return whether a run has a checkpoint; without one its folder may be left from a command that found no data."""
+    return (run / START_FILE).exists() and newest_checkpoint(run) is not None
+
+
 def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bool = True) -> NetSpec:
     """Return the network with which a run starts or started; creates the folder of a new run.
 
@@ -57,7 +62,7 @@ def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bo
     the folder has metrics of another kind of run.
     """
     path = run / START_FILE
-    if path.exists():
+    if path.exists() and (not write or has_begun(run)):
         return _begun(run, config, start, native.read(path))
     # Called only for its error: the folder may belong to another kind of run.
     read_metrics(run)
@@ -65,6 +70,7 @@ def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bo
     if write:
         run.mkdir(parents=True, exist_ok=True)
         native.write(spec, path)
+        write_run_config(run, config)
     return spec
 
 

@@ -96,7 +96,8 @@ def train(
         computed = devices.parallel(compiled(net) if config.compile else net)
         log = MetricsLog(run, step) if devices.main else None
         metrics, figures = StepMetrics(spec), dict[str, float]()
-        begun, saved_at, over = time.monotonic() - seconds, None if checkpoint is None else step, False
+        begun, saved_at = time.monotonic() - seconds, None if checkpoint is None else step
+        over = checkpoint is not None and seconds >= limit
         trained: NetSpec | None = None
         losses = LossReports(source)
 
@@ -114,7 +115,7 @@ def train(
             while step < config.steps and not over:
                 # The time spent waiting shows in the metrics whether reading or computing is the bottleneck.
                 waited = time.perf_counter()
-                batch = batches.next()
+                batch = batches.next(stop if devices.world == 1 else None)
                 if batch is None:
                     break
                 waited = time.perf_counter() - waited

@@ -17,7 +17,7 @@ from engine.support.tables import print_tables
 from engine.train.data.batches import Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
-from engine.train.learning.run_folder import NET_FILE, START_FILE, new_spec, with_players
+from engine.train.learning.run_folder import NET_FILE, START_FILE, has_begun, new_spec, with_players
 from engine.train.learning.step_metrics import format_metrics
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
@@ -43,7 +43,7 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     path = options["run"]
     start = None if options["net"] is None else with_players(load(find_network(options["net"])), config)
     # A run that is resumed reads the samples of the network that it began with, whatever --net is now.
-    begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
+    begun = native.read(path / START_FILE) if has_begun(path) else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
     with claimed(path if first else None), stopping() as stop, ProgressBar(stderr if first else None) as bar:
@@ -71,7 +71,8 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
     if options["net"] is not None:
         _refuse(options["settings"], dict.fromkeys(SHAPE, "the network of --net has its own"))
     tables: dict[str, Any] = {}
-    recorded = None if options.get("run") is None else options["run"] / CONFIG_FILE
+    run = options.get("run")
+    recorded = run / CONFIG_FILE if run is not None and has_begun(run) else None
     place = "the command line"
     for path in (recorded, options.get("config")):
         if path is not None and path.exists():

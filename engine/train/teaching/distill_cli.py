@@ -104,14 +104,15 @@ def _playouts(options: dict[str, Any]) -> "Teacher":
 def _network(options: dict[str, Any]) -> "Teacher":
     from engine.evaluators.cache import CachedEvaluator
     from engine.evaluators.factory import Computing, open_network
-    from engine.evaluators.named import network_identity
+    from engine.evaluators.named import as_begun, network_identity
     from engine.search.params import SearchParams
     from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
 
     visits, symmetries, profile = options["visits"], options["symmetries"], options["profile"]
     if visits is not None:
         refuse_given({"symmetries"}, "does nothing with --visits")
-    network = open_network(options["teacher"], Computing.of(options), profile)
+    computing = Computing.of(as_begun(options, options["out"], "teacher"))
+    network = open_network(options["teacher"], computing, profile)
     facts, evaluator = network.facts, network.evaluator
     called = f"{network_identity(Path(facts.file), profile)} {facts.precision}"
     if visits is None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from engine.color import BLACK
 from engine.encoders import ENCODERS
 from engine.encoders.human import human_metadata
-from engine.errors import GoError
+from engine.errors import BadSgf, GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Attributes
 from engine.evaluation.positions import PositionBatch
@@ -25,12 +25,14 @@ from engine.train.data.accuracy import Figures, Predictor, accuracy_of, held_out
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy
 from engine.train.data.held_out import is_held_out
+from engine.train.data.record_shards import Shards
 from engine.train.data.records import Source
 from engine.train.data.replay import Window
 from engine.train.data.samples import BadSamples, read_shard, shard_info
 from engine.vertex import policy_index
 from tests.positions import random_game
 from tests.shared import require_shared
+from tests.train.random_data import learnable_samples
 from weights import native
 
 
@@ -285,3 +287,21 @@ def test_a_strong_network_foresees_moves_of_strong_players(tmp_path: Path) -> No
     total = json.loads(result.stdout)["total"]
     assert abs(total["top_1"] - 0.455) < 0.03
     assert abs(total["top_5"] - 0.765) < 0.03
+
+
+def test_samples_of_records_without_positions_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.sgf").write_text("(;SZ[5])")
+    result = run(samples_command, "--records", tmp_path / "a.sgf", "--out", tmp_path / "out")
+    assert (result.exit_code, f"no position in {tmp_path / 'a.sgf'}: " in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BadSgf])
+def test_samples_that_are_not_whole_are_removed(tmp_path: Path, error: type[BaseException]) -> None:
+    shards = Shards(tmp_path, 10, {})
+    with pytest.raises(error), shards.whole():
+        shards.add(learnable_samples(25, 1))
+        assert len(list(tmp_path.rglob("*.safetensors"))) == 2
+        raise error
+    assert not list(tmp_path.rglob("*.safetensors"))
+    with Shards(tmp_path, 10, {}).whole():
+        pass

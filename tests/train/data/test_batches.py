@@ -103,3 +103,21 @@ def test_the_end_of_an_iterator_is_no_error_and_stays_the_end() -> None:
 def test_leaving_does_not_wait_for_a_source_that_is_never_asked() -> None:
     with Prefetcher(MadeUpSource(), 1, unchanged) as ahead:
         assert ahead.next() is not None
+
+
+def test_who_waits_for_a_batch_hears_a_request_to_stop() -> None:
+    stop, is_drawn = threading.Event(), threading.Event()
+
+    class Slow:
+        def draw(self) -> Batch:
+            is_drawn.wait()
+            raise StopIteration
+
+        def state(self) -> None:
+            return None
+
+    with Prefetcher(Slow(), 1, unchanged) as batches:  # type: ignore[arg-type]
+        stop.set()
+        assert batches.next(stop) is None
+        is_drawn.set()
+        assert batches.next() is None

@@ -20,6 +20,8 @@ from tests.shared import require_shared
         (b"(;SZ[9];B[])", b";B[])"),
         (b"(;SZ[9]AB[aa])", b""),
         (b"", b""),
+        (b"(;SZ[9]AB[aa]; B[bb]\n; W [ cc ];C[a B[zz\\]]B[])", b";B[bb];W[cc];B[])"),
+        (b"(;SZ[9];MN[1]B[bb];MN[2]W[cc])", b";B[bb];W[cc])"),
     ],
 )
 def test_the_move_text_is_all_from_the_first_move_on(record: bytes, text: bytes) -> None:

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -19,7 +20,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from engine.nets.spec import tensors  # noqa: E402
-from engine.train.fine_tuning.learn import Learned  # noqa: E402
+from engine.train.fine_tuning.learn import Learned, LearnOptions, learn  # noqa: E402
 from engine.train.fine_tuning.report import verdict  # noqa: E402
 from engine.train.learning.network import default_spec, human_spec  # noqa: E402
 from weights import native  # noqa: E402
@@ -85,10 +86,32 @@ def test_the_same_games_in_other_files_are_divided_alike(folder: Path, tmp_path:
     assert divided_games([tmp_path / "all.sgfl"]).fingerprint == divided_games([folder]).fingerprint
 
 
-def test_too_few_games_are_refused_with_their_number(tmp_path: Path) -> None:
-    (tmp_path / "one.sgf").write_text(game(1), encoding="ascii")
-    with pytest.raises(GoError, match=rf"games to learn from.*at least {LEAST_TRAINING}"):
+def test_too_few_games_are_refused_with_their_number_and_that_of_those_left_out(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.sgf").write_text(game(1), encoding="ascii")
+    (tmp_path / "three.sgf").write_text("no record", encoding="ascii")
+    wanted = rf"games to learn from.*, 1 repeated or without moves, 1 unreadable; at least {LEAST_TRAINING}"
+    with pytest.raises(GoError, match=wanted):
         divided_games([tmp_path])
+
+
+@pytest.mark.parametrize("when", ["reading games, 30", "testing", "reading games, 1"])
+def test_a_request_to_stop_is_heard_at_once_and_the_same_command_goes_on(
+    folder: Path, network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    stop, shown = threading.Event(), list[str]()
+
+    class Bar:
+        def update(self, text: str, *_: object, **more: object) -> None:
+            assert not stop.is_set()
+            shown.append(text)
+            if text.startswith(when):
+                stop.set()
+
+    options = LearnOptions(tmp_path / "out", str(network), threads=1)
+    assert learn([folder], options, Bar(), stop) is None  # type: ignore[arg-type]
+    assert stop.is_set() and "training" not in shown
+    assert run(folder, network, tmp_path / "out").exit_code == 0
 
 
 def test_a_folder_of_games_becomes_a_network_and_a_report(folder: Path, network: Path, tmp_path: Path) -> None:

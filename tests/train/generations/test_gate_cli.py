@@ -1,6 +1,7 @@
 """`keima train gate`: a network takes another's place only after it has won, whatever made it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,19 @@ def test_what_cannot_be_written_is_said_before_the_match(networks: tuple[Path, P
     result = gated(*networks, option, str(networks[0] / "below.file"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "Traceback" not in result.stderr
+
+
+def test_games_of_a_match_that_is_interrupted_are_kept(
+    networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(number: int, best: int, games: Iterator[object], *_: object) -> Gate:
+        next(games)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.train.generations.gate.gate", interrupted)
+    records = tmp_path / "games.sgfl"
+    gated(*networks, "--records", str(records))
+    assert len(list(iterate_records([records]))) == 1
 
 
 def test_the_verdict_is_said_though_nothing_can_be_written(

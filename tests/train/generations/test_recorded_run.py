@@ -26,7 +26,7 @@ ROWS = (
     "policy entropy │ 2.593, up from 2.575",
     "Elo above gen-0000 │ +341 (+115 to +601) for generation 6, +17 since 4",
     "last gate │ generation 8: 75 % of 12 (47-91) yes",
-    "│ 5 │ 0.07 │ 100 │ 507 │ 4.9088 │ 50 % of 20 (30-70) no │",
+    "│ 5 │ 0.07 │ 100 │ 507 │ 4.8967 │ 50 % of 20 (30-70) no │",
     "│ rollout-20 │ gen-0006 │ +3 -7 =0 │ +558 │",
 )
 TITLES = [

@@ -34,6 +34,12 @@ def test_metrics_of_another_kind_of_run_are_named(tmp_path: Path) -> None:
         plot_run(tmp_path)
 
 
+def test_a_damaged_line_of_metrics_is_named(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 0.1}\ngarbage\n')
+    with pytest.raises(GoError, match=r"metrics\.jsonl:2: no metrics"):
+        plot_run(tmp_path)
+
+
 def test_a_folder_without_metrics_is_named(tmp_path: Path) -> None:
     with pytest.raises(GoError, match=r"metrics\.jsonl: no metrics"):
         plot_run(tmp_path)

@@ -103,6 +103,27 @@ def test_a_refused_setting_leaves_the_configuration_as_it_was(samples: Path, tmp
     assert (run / "config.toml").read_text() == begun
 
 
+def test_a_command_that_found_no_data_binds_no_later_one(samples: Path, tmp_path: Path) -> None:
+    run, empty = tmp_path / "run", tmp_path / "empty.sgfl"
+    empty.write_text("(;SZ[5])")
+    failed = keima("run", run, "--records", empty, *SETTINGS, *FAST, "--steps", 2, "--set", "seed=7")
+    assert (failed.exit_code, (run / "config.toml").exists()) == (1, True)
+    assert f"no position to train on in {empty}: " in failed.stderr and "{" not in failed.stderr
+    result = keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 2, "--set", "seed=8")
+    assert result.exit_code == 0, result.output
+    assert tomllib.loads((run / "config.toml").read_text())["seed"] == 8
+
+
+def test_a_run_whose_hours_are_over_takes_no_further_step(samples: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = ("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 50, "--hours", 1e-9)
+    assert keima(*command).exit_code == 0
+    steps = figures_of(run, "step")
+    for _ in range(2):
+        assert keima(*command).exit_code == 0
+    assert (figures_of(run, "step"), len(steps)) == (steps, 1)
+
+
 def test_a_folder_of_another_kind_of_run_is_left_alone(samples: Path, tmp_path: Path) -> None:
     run = tmp_path / "dqn"
     run.mkdir()

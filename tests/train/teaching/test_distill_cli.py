@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engine.encoders import ENCODERS
+from engine.evaluators import kernel_backend
 from engine.nets.random import random_spec
 from engine.records.sgf_writer import write_game
 from engine.train.data.held_out import is_held_out
@@ -47,6 +48,20 @@ def test_a_network_that_ships_labels_records_by_its_name(tmp_path: Path) -> None
     result = run(tmp_path / "out", "--teacher", "zero9", "--records", record, "--threads", 1)
     assert result.exit_code == 0, result.output
     assert "of 1 games" in result.stderr
+
+
+def test_a_run_goes_on_in_the_number_format_in_which_it_began(
+    records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = tmp_path / "net.safetensors"
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1, head_channels=2), net)
+    words = ("--teacher", net, "--records", records, "--threads", 1)
+    assert run(tmp_path / "out", *words, "--positions", 20, "--precision", "fp32").exit_code == 0
+    monkeypatch.setattr(kernel_backend, "automatic_precisions", lambda spec: ("fp32", "int16"))
+    again = run(tmp_path / "out", *words, "--positions", 40)
+    assert again.exit_code == 0, again.output
+    other = run(tmp_path / "out", *words, "--positions", 60, "--precision", "int16")
+    assert "teacher was" in other.stderr
 
 
 def test_playouts_label_the_games_of_self_play_once(records: Path, tmp_path: Path) -> None:
