@@ -13,7 +13,7 @@ from engine.errors import GoError
 from engine.evaluators.devices import CPU, DEVICES, GPU, OPENVINO, accelerators, fastest, first_working, torch_device
 from engine.evaluators.measured_choice import remembered
 from engine.evaluators.network import Backend, NetworkEvaluator, Precision
-from engine.evaluators.sized_backend import SizedBackend
+from engine.evaluators.sized_backend import SizedBackend, require_same_use
 from engine.nets.spec import NetSpec
 from weights.sized import Size, text_of
 
@@ -54,6 +54,8 @@ def network_evaluator(
     def make(one: NetSpec) -> Backend:
         return make_backend(one, backend, precision, threads, device)
 
+    for size, one in sized.items():
+        require_same_use(spec, one, size)
     made = make(spec)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     if sized:

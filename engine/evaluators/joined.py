@@ -69,11 +69,26 @@ class JoinedEvaluator:
             else:
                 self._waiting.append(call)
         if not call.group:
-            call.woken.wait()
+            self._wait(call)
         if call.group:
             self._lead(call.group)
         if call.failure is not None:
             raise call.failure
+
+    def _wait(self, call: _Call) -> None:
+        """Wait until a call is evaluated or leads a group; one that an interrupt ends leaves nobody waiting for it."""
+        try:
+            call.woken.wait()
+        except BaseException:
+            with self._lock:
+                is_queued = call in self._waiting
+                if is_queued:
+                    self._waiting.remove(call)
+            if not is_queued:
+                call.woken.wait()
+                if call.group:
+                    self._lead(call.group)
+            raise
 
     def _lead(self, group: list[_Call]) -> None:
         """Evaluate a group; then wake the leader of the next group, and the threads of this one."""

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +30,7 @@ def file_of_ranges(digest: str) -> Path | None:
 
 
 def write_ranges(file: Path, ranges: Sequence[Range], loss: tuple[float, float] | None) -> None:
-    """Write a file and remove the oldest ones; errors are ignored."""
+    """Write a file and remove those that were not used for longest; errors are ignored."""
     arrays = {str(index): np.stack([each.lowest, each.largest, each.mean]) for index, each in enumerate(ranges)}
     if loss is not None:
         arrays[_LOSS] = np.array(loss)
@@ -62,6 +63,8 @@ def read_ranges(
         expected = [len(array.T) for array in found] if channels is None else channels
         if [array.shape for array in found] != [(3, count) for count in expected]:
             raise ValueError("the ranges are not of the network's inputs")
+        with suppress(OSError):
+            os.utime(file)  # those that are used longest ago are removed
         return [Range(*array) for array in found], loss
     except FileNotFoundError:
         return None

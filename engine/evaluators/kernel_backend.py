@@ -143,8 +143,12 @@ class NumbaBackend:
         self._lanes = lanes_here() if lanes is None else lanes
         if self._lanes == 0:
             raise GoError("the numba backend needs a CPU with AVX2 and FMA or NEON, and kernels that are compiled")
-        known = precisions(spec)
-        precision = automatic_precisions(spec)[-1] if precision is None else precision
+        known, usual = precisions(spec), automatic_precisions(spec)[-1]
+        if self._lanes < lanes_here():
+            # Only vectors of this CPU's full length are multiplied in bf16 or by bytes.
+            known = tuple(each for each in known if each in ("fp32", "int16"))
+            usual = usual if usual in known else "fp32"
+        precision = usual if precision is None else precision
         if precision not in known:
             raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
         self._spec, self._precision = spec, precision

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -191,6 +192,7 @@ class NetworkEvaluator:
         )
         self.encode_seconds = 0.0
         self._board: _Board | None = None
+        self._boards: WeakValueDictionary[tuple[int, int], _Board] = WeakValueDictionary()
         self._helpers = ThreadPoolExecutor(max(1, backend.parallel - 1), thread_name_prefix="evaluate")
         self._lock = threading.Lock()
 
@@ -209,9 +211,14 @@ class NetworkEvaluator:
         with self._lock:
             board = self._board
             if board is None or board.size != (width, height):
+                # Calls that are still computed hold the slots of a board to which the evaluator returns.
+                board = self._boards.get((width, height))
+            if board is None:
                 check_board(self._spec, width, height)
                 slots = self._backend.slots(width, height)
-                board = self._board = _Board(self._spec, self._encoder, self._temperature, slots, width, height)
+                board = _Board(self._spec, self._encoder, self._temperature, slots, width, height)
+                self._boards[width, height] = board
+            self._board = board
             return board
 
     def program(self, positions: PositionBatch, out: Evaluation) -> Program:

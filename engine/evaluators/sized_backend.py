@@ -4,10 +4,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from engine.evaluators.network import Backend, NativeBackend, Slot
+from engine.evaluators.postprocess import meaning_of
 from engine.native.closures import Closure
-from engine.nets.spec import NetSpec
-from weights.sized import Size
+from engine.nets.spec import NetSpec, WeightsError
+from weights.sized import Size, text_of
 
 
 class SizedBackend:
@@ -64,3 +67,27 @@ class SizedBackend:
             if found is None:
                 found = self._of_size[width, height] = self._make(network)
             return found
+
+
+def require_same_use(spec: NetSpec, own: NetSpec, size: Size) -> None:
+    """Raise WeightsError unless a network for one board size reads and answers as that of all, in whose place it is."""
+    if not own.board_sizes[0] <= min(size) <= max(size) <= own.board_sizes[1]:
+        raise WeightsError(f"{own.name} is not for {text_of(size)}", expected=text_of(size), got=own.board_sizes)
+    wanted, found = _use_of(spec), _use_of(own)
+    for what, expected in wanted.items():
+        if found[what] != expected:
+            raise WeightsError(f"{own.name}: {what} is not that of {spec.name}", expected=expected, got=found[what])
+
+
+def _use_of(spec: NetSpec) -> dict[str, object]:
+    meaning = meaning_of(spec)
+    return {
+        "encoder": spec.encoder,
+        "number of inputs": (spec.planes, spec.globals, spec.metadata),
+        "number of policies": (spec.policy.policies, spec.policy.optimistic),
+        "kind of policy head": type(spec.policy).__name__,
+        "number of results": spec.value.result.outputs,
+        "scores": spec.scores,
+        "ownership": spec.has_ownership,
+        "meaning of outputs": [part.tolist() if isinstance(part, np.ndarray) else part for part in meaning],
+    }

@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from engine.native.cache_directory import cache_directory
 from engine.native.frozen import is_frozen
 from engine.support.cores import usable_cores
+from engine.support.installation import make_private
 
 _LONGEST = 300.0
 """Seconds to wait for the other process; what it has not compiled by then is compiled here."""
@@ -27,7 +30,7 @@ class CompilingBeside:
         if is_frozen() or directory is None or usable_cores() < 2:
             return
         self._directory = directory
-        if all(map(self._is_compiled, names)):
+        if all(map(self._is_compiled, names)) or not _is_writable(directory):
             return
         code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {function}; {function}()"
         nothing = subprocess.DEVNULL
@@ -54,3 +57,13 @@ class CompilingBeside:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+
+def _is_writable(directory: Path) -> bool:
+    """Return whether the other process could hand over what it compiles."""
+    try:
+        make_private(directory)
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError:
+        return False
+    return True

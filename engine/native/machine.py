@@ -2,6 +2,9 @@
 
 import os
 import platform
+import subprocess
+import sys
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -32,6 +35,11 @@ def processor_name() -> str:
         for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
+    if sys.platform == "darwin":
+        # Python has only the architecture's name there.
+        with suppress(OSError, subprocess.SubprocessError):
+            asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
+            return subprocess.run(asked, check=True, capture_output=True, text=True, timeout=5).stdout.strip()
     return platform.processor() or platform.machine()
 
 

@@ -48,7 +48,7 @@ def bounds(seen: Range, scale: Array) -> tuple[float, float]:
     # So the zeros around the board have no rounding error.
     low = min(0.0, float((seen.lowest / scale).min())) * MARGIN
     high = max(float((seen.largest / scale).max()) * MARGIN, 1e-6)
-    zero = round(-low / (high - low) * INPUT_STEPS)
+    zero = min(round(-low / (high - low) * INPUT_STEPS), INPUT_STEPS - 1)  # nothing may be seen above 0
     step = max(high / (INPUT_STEPS - zero), -low / zero if zero else 0.0)
     return -zero * step, (INPUT_STEPS - zero) * step
 

@@ -117,6 +117,8 @@ def test_a_backend_answers_threads_as_it_answers_one(make: Callable[[int], Netwo
         for name in ("policy", "value", "ownership"):
             # How a call is divided depends on the others, and the last bit on the size of a part.
             np.testing.assert_allclose(getattr(answers[index], name), getattr(expected, name), atol=1e-6)
+    shared.close()
+    alone.close()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -9,6 +9,7 @@ from engine.color import BLACK, WHITE
 from engine.encoders.game_positions import write_position
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
+from engine.evaluators import joined as joined_module
 from engine.evaluators.joined import JoinedEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR, Rules
@@ -100,3 +101,24 @@ def test_a_call_of_too_many_positions_is_refused() -> None:
     inner = Gated()
     with pytest.raises(ValueError, match="65 positions exceed the batch of 64"):
         JoinedEvaluator(inner).evaluate(PositionBatch(65, 5, 5), 65, Evaluation(65, 5, 5))
+
+
+def test_a_wait_that_is_interrupted_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            raise KeyboardInterrupt
+
+    inner = Gated()
+    joined = JoinedEvaluator(inner)
+    running = threading.Thread(target=joined.evaluate, args=(positions(1, 1), 1, Evaluation(1, 5, 5)))
+    running.start()
+    assert inner.entered.wait(SECONDS)
+    monkeypatch.setattr(joined_module.threading, "Event", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        joined.evaluate(positions(2, 1), 1, Evaluation(1, 5, 5))
+    monkeypatch.undo()
+    assert joined.waiting == 0
+    inner.gate.set()
+    running.join(SECONDS)
+    joined.evaluate(positions(3, 1), 1, Evaluation(1, 5, 5))
+    assert inner.counts == [1, 1]

@@ -2,18 +2,21 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import engine.evaluators.kernel_backend as backend_module
+from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators import memory
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.nets.kernels.operands import ALL_FUSED, integers_here, lanes_here
-from engine.nets.spec import DensePolicyHead, NetSpec
+from engine.nets.random import random_spec
+from engine.nets.spec import DensePolicyHead, NetSpec, ResidualBlock, WeightsError
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.nets.kernels.lanes import needs_byte_tiles, needs_lanes, needs_rounding, needs_tiles
@@ -177,3 +180,16 @@ def test_a_cpu_without_long_vectors_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(backend_module, "lanes_here", lambda: 0)
     with pytest.raises(GoError, match="needs a CPU with AVX2 and FMA or NEON, and kernels that are compiled"):
         NumbaBackend(SPEC)
+
+
+@pytest.mark.parametrize("precision", ["fp32", pytest.param("int16", marks=needs_fast_integers)])
+def test_numbers_that_overflow_are_found_though_relu_follows(precision: Precision) -> None:
+    spec = random_spec(2, 16, ENCODERS["katago-v7"], 1, pool_every=0)
+    first = spec.blocks[0]
+    assert isinstance(first, ResidualBlock)
+    huge = [replace(conv, weight=conv.weight * np.float32(1e25)) for conv in (first.conv1, first.conv2)]
+    spec = replace(spec, blocks=(replace(first, conv1=huge[0], conv2=huge[1]), *spec.blocks[1:]))
+    evaluator = numba_evaluator(spec, precision, 1)
+    with pytest.raises(WeightsError, match="not finite"):
+        evaluated(evaluator, batch_of([random_game(1, 9, moves=20)]))
+    evaluator.close()

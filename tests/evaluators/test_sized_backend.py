@@ -1,18 +1,23 @@
 """Boards of a size are computed by the network with its statistics, all others by that of all sizes."""
 
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.encoders import ENCODERS
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import program_of
 from engine.evaluators.backends import network_evaluator
 from engine.evaluators.factory import Computing, open_network
-from engine.evaluators.network import NetworkEvaluator
-from engine.nets.spec import NetSpec
-from tests.evaluators.naive_backend import assert_close, evaluated
+from engine.evaluators.network import NetworkEvaluator, Slot
+from engine.evaluators.sized_backend import SizedBackend
+from engine.nets.random import random_spec
+from engine.nets.spec import NetSpec, WeightsError
+from tests.evaluators.naive_backend import NaiveBackend, assert_close, evaluated
 from tests.evaluators.test_programs import SPEC, needs_closures, needs_lanes, run
 from tests.nets.examples import stirred
 from tests.positions import batch_of, random_game
@@ -97,3 +102,55 @@ def test_networks_of_a_file_that_was_replaced_are_left_out(tmp_path: Path) -> No
     assert read_sized(file, "another") == {}
     (folder_of(file) / "notes.txt").write_text("no network")
     assert len(read_sized(file, OF_ALL.name)) == 2
+
+
+class _Held(NaiveBackend):
+    """Computes once its gate is open, one size's calls in the same slots. most: calls that were in it at a time."""
+
+    def __init__(self, spec: NetSpec) -> None:
+        super().__init__(spec)
+        self.gate, self.entered, self.inside, self.most = threading.Event(), threading.Event(), 0, 0
+        self._made: dict[tuple[int, int], Sequence[Slot]] = {}
+
+    def slots(self, width: int, height: int) -> Sequence[Slot]:
+        if (width, height) not in self._made:
+            self._made[width, height] = super().slots(width, height)
+        return self._made[width, height]
+
+    def infer(self, slot: Slot, count: int) -> None:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.entered.set()
+        assert self.gate.wait(60)
+        super().infer(slot, count)
+        self.inside -= 1
+
+
+def test_calls_that_are_still_computed_keep_their_slots_when_other_sizes_come_between() -> None:
+    held = _Held(OF_ALL)
+    evaluator = NetworkEvaluator(OF_ALL, SizedBackend(held, {(7, 7): OF_SEVEN}, NaiveBackend))
+    threads = [threading.Thread(target=evaluated, args=(evaluator, _positions(5, 5))) for _ in range(2)]
+    threads[0].start()
+    assert held.entered.wait(60)
+    evaluated(evaluator, _positions(7, 7))
+    threads[1].start()
+    threads[1].join(0.3)
+    assert held.most == 1
+    held.gate.set()
+    for thread in threads:
+        thread.join()
+    evaluator.close()
+
+
+@pytest.mark.parametrize(
+    ("own", "what"),
+    [
+        (random_spec(1, 4, ENCODERS["liberties"], 1, head_channels=2), "encoder"),
+        (replace(OF_SEVEN, board_sizes=(9, 9)), "is not for 7x7"),
+        (replace(OF_SEVEN, value=replace(OF_SEVEN.value, ownership=None)), "ownership"),
+    ],
+    ids=["inputs", "boards", "outputs"],
+)
+def test_a_network_for_a_size_that_reads_or_answers_otherwise_is_refused(own: NetSpec, what: str) -> None:
+    with pytest.raises(WeightsError, match=what):
+        network_evaluator(OF_ALL, "numba", "fp32", 1, sized={(7, 7): own})

@@ -55,6 +55,13 @@ def test_nothing_is_started_on_one_core_and_without_a_cache(folder: Path, monkey
     assert not (folder / "compiled").exists()
 
 
+def test_nothing_is_started_where_its_results_cannot_be_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "file").touch()
+    monkeypatch.setattr(compiling_beside, "cache_directory", lambda: folder / "file" / "cache")
+    CompilingBeside(NAMES, "module_beside", "compile_all").wait()
+    assert not (folder / "compiled").exists()
+
+
 def test_a_wait_for_named_kernels_ends_before_the_other_process_does(folder: Path) -> None:
     beside = CompilingBeside(NAMES, "module_beside", "go_on")
     beside.wait(NAMES)

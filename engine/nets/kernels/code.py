@@ -343,7 +343,7 @@ class Code:
             case Activation.IDENTITY:
                 return x
             case Activation.RELU:
-                return self.larger(x, self.number(0.0))
+                return self.larger(self.number(0.0), x)  # in this order NaN stays NaN, and is found in the answers
             case Activation.MISH:  # tanh(log(1 + p)) = r / (r + 2) with r = p * (p + 2); from 20 on it is 1
                 p = self.exp(self.smaller(x, self.number(20.0)))
                 r = builder.fmul(p, builder.fadd(p, self.number(2.0)))

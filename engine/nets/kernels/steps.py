@@ -240,7 +240,7 @@ class Steps:
         self, source: Vectors, channels: int, layer: Linear, activation: Activation = Activation.IDENTITY
     ) -> Vectors:
         """Add a linear layer of the means, or means and maxima, of `channels` channels that `pooled` returned."""
-        gap = np.zeros((self._filled(channels) - channels, layer.outputs), dtype=np.float32)
+        gap = np.zeros((source.stride // 2 - channels, layer.outputs), dtype=np.float32)
         means, maxima = layer.weight[:channels] / np.float32(self.area), layer.weight[channels:]
         weight = np.concatenate([means, gap, maxima] if len(maxima) else [means])
         return self.multiplied(source, Linear(weight, layer.bias), activation)
@@ -299,8 +299,9 @@ class Steps:
         channels = self._written(source, conv)
         side = self._stem_side if source == self._planes else self._side(height, width)
         factors = factors_of(channels, conv.bias, norm)
+        if self._rounded:
+            side = 0  # the grid of products by tiles has no room for the parts of Winograd's tiles beyond the board
         if source.format != FLOATS:
-            side = 0
             kind, matrix = CONVOLVE_BY_TILES, self._in_tiles(source, conv, channels, factors)
             self._row = max(self._row, SUMS)
         elif side:

@@ -27,7 +27,8 @@ _LARGEST_POWER = tl.constexpr(20.0)
 @triton.jit  # type: ignore[untyped-decorator]
 def activated(x, kind: tl.constexpr):  # type: ignore[no-untyped-def]
     if kind == 1:
-        x = tl.maximum(x, 0.0)
+        # `tl.maximum` would make NaN, by which an overflow is found, 0.
+        x = tl.where(x < 0.0, 0.0, x)
     elif kind == 2:
         # tanh(log(1 + e^x)) as a fraction: (e^2x + 2 e^x) / (e^2x + 2 e^x + 2).
         power = tl.exp2(tl.minimum(x, _LARGEST_POWER) * _LOG2_E)

@@ -10,7 +10,7 @@ from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.operands import LANES_OF, ROUNDED, TILED, VECTORS_OF_INTEGERS
-from engine.nets.kernels.plan import Rows
+from engine.nets.kernels.plan import POOL, Rows
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, random_inputs
@@ -193,3 +193,23 @@ def test_an_answer_does_not_depend_on_what_was_computed_before_or_beside(lanes: 
     for field in FIELDS:
         assert np.array_equal(alone[field], again[field])
         assert np.array_equal(alone[field][0], together[field][0])
+
+
+@pytest.mark.parametrize("has_tip", [True, False])
+def test_what_reads_pooled_numbers_reads_those_of_its_position_alone(has_tip: bool) -> None:
+    spec = random_spec(2, 24, ENCODERS["katago-v7"], 1, pool_every=0, head_channels=16)
+    spec = spec if has_tip else replace(spec, tip=None)
+    for lanes, rounded in ((8, False), (16, False), (16, True)):
+        steps = build_model(spec, 9, 9, lanes, 4, rounded=rounded).plan.steps
+        pooled = [index for index, step in enumerate(steps) if step["kind"] == POOL]
+        assert len(pooled) == 2
+        for index in pooled:
+            assert steps[index + 1]["inner"] <= steps[index]["post"]["stride"]
+
+
+def test_no_convolution_beside_tiles_is_transformed_for_its_points_have_no_room_beyond_the_board() -> None:
+    spec = random_spec(1, 32, ENCODERS["katago-v7"], 1, pool_every=0, head_channels=32)
+    ownership = Conv(np.full((1, 32, 3, 3), 0.1, dtype=np.float32))
+    spec = replace(spec, value=replace(spec.value, ownership=ownership))
+    assert not build_model(spec, 13, 13, 16, 1, rounded=True).plan.steps["side"].any()
+    assert build_model(spec, 13, 13, 16, 1).plan.steps["side"].any()

@@ -272,6 +272,13 @@ def test_zero_is_exactly_a_step() -> None:
     assert bounds(Range(seen.lowest * 0, seen.largest, seen.mean), np.ones(2, np.float32))[0] == 0.0
 
 
+def test_what_is_never_above_zero_has_steps_too() -> None:
+    one = np.ones(1, np.float32)
+    low, high = bounds(Range(-one, -one / 2, -one * 0.7), one)
+    assert low <= -1.0
+    assert 0.0 < high < 0.1
+
+
 def test_channels_without_numbers_or_weights_have_finite_scales() -> None:
     nothing = np.zeros(3, np.float32)
     weight = np.zeros((4, 3, 3, 3), np.float32)
