@@ -127,6 +127,12 @@ def test_a_bound_of_boards_that_katago_does_not_know_is_reported(
     assert (f"its boards (sides of {sides[0]} to {sides[1]})" in output) == reported
 
 
+def test_the_folder_of_what_is_written_is_made(network: Path, tmp_path: Path) -> None:
+    assert invoke("convert", network, tmp_path / "new" / "net.bin.gz").exit_code == 0
+    assert invoke("info", network, "--svg", tmp_path / "drawn" / "net.svg").exit_code == 0
+    assert (tmp_path / "new" / "net.bin.gz").is_file() and (tmp_path / "drawn" / "net.svg").is_file()
+
+
 def test_a_network_can_be_renamed(network: Path, tmp_path: Path) -> None:
     target = tmp_path / "named.safetensors"
     assert invoke("convert", network, target, "--name", "joseki").exit_code == 0
@@ -141,7 +147,7 @@ def test_a_network_can_be_renamed(network: Path, tmp_path: Path) -> None:
         (["small.safetensors", "small.net"], "no format goes by this name"),
         (["small.safetensors", "small.txt", "--to", "katago"], "names that end in .bin.gz"),
         (["teaching.safetensors", "teaching.bin.gz"], "KataGo's format cannot hold this"),
-        (["small.safetensors", "absent/small.bin.gz"], "absent"),
+        (["small.safetensors", "small.safetensors/small.bin.gz"], "small.safetensors: File exists"),
     ],
 )
 def test_what_cannot_be_converted_is_refused_and_leaves_nothing(
