@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from engine.native.cache_directory import cache_directory
 from engine.native.frozen import is_frozen
 from engine.support.cores import usable_cores
-from engine.support.installation import make_private
+from engine.support.installation import make_writable
 
 _LONGEST = 300.0
 """Seconds to wait for the other process; what it has not compiled by then is compiled here."""
@@ -62,8 +61,7 @@ class CompilingBeside:
 def _is_writable(directory: Path) -> bool:
     """Return whether the other process could hand over what it compiles."""
     try:
-        make_private(directory)
-        tempfile.TemporaryFile(dir=directory).close()
+        make_writable(directory)
     except OSError:
         return False
     return True

@@ -1,7 +1,6 @@
 """Compiles kernels by `numba.njit` alone, where numba's private parts do not work with the installed version."""
 
 import logging
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,7 +9,7 @@ import numba
 
 from engine.native.cache_directory import cache_directory
 from engine.native.frozen import is_frozen
-from engine.support.installation import make_private
+from engine.support.installation import make_writable
 
 _log = logging.getLogger(__name__)
 _PLAIN = "plain"
@@ -29,9 +28,8 @@ def _has_cache() -> bool:
     if directory is None or is_frozen():
         return False
     try:
-        make_private(directory)
+        make_writable(directory)
         (directory / _PLAIN).mkdir(exist_ok=True)
-        tempfile.TemporaryFile(dir=directory / _PLAIN).close()
     except OSError as error:
         _log.warning("compiled kernels cannot be written to %s: %s", directory, error.strerror)
         return False

@@ -4,6 +4,7 @@ import logging
 import os
 import stat
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -87,6 +88,12 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) != 0o700:
         folder.chmod(0o700)
+
+
+def make_writable(folder: Path) -> None:
+    """Create a folder as `make_private` does, and check that files can be made in it. Raises OSError."""
+    make_private(folder)
+    tempfile.TemporaryFile(dir=folder).close()
 
 
 def _chosen_cache() -> Path | None:

@@ -79,7 +79,8 @@ def _is_promoted(
         try:
             outcome = _match(new, old, ArenaSettings(size, rules, seed=seed), settings, played)
         except BaseException:
-            _keep(played, records)  # also after Ctrl-C
+            if played:
+                _keep(played, records)  # also after Ctrl-C
             raise
     _tell(outcome, new, old, as_json)
     _keep(played, records)
