@@ -43,8 +43,8 @@ class Game:
         sides = size if isinstance(size, tuple) else (size, size)
         if len(sides) != 2 or not all(isinstance(side, int) and 2 <= side <= MAX_SIZE for side in sides):
             raise GoError(f"expected a side, or (columns, rows), from 2 to {MAX_SIZE}, got {size!r}")
-        parsed, usual_komi = _rules_and_komi(rules, komi)
-        self.inner = EngineGame(*sides, rules=parsed, komi=usual_komi)
+        parsed_rules, used_komi = _rules_and_komi(rules, komi)
+        self.inner = EngineGame(*sides, rules=parsed_rules, komi=used_komi)
 
     @classmethod
     def from_sgf(
@@ -62,12 +62,11 @@ class Game:
         Raises BadSgf, other GoErrors, or OSError.
         """
         record = load_sgf(source if isinstance(source, bytes) else Path(source))
-        parsed, usual_komi = _rules_and_komi(rules, komi)
-        if record.komi is not None:
-            usual_komi = record.komi
-        elif komi is None and record.is_handicap_game:
-            usual_komi = HANDICAP_KOMI
-        return cls._of(record.game(before_move, rules=record.rules or parsed, komi=usual_komi))
+        assumed_rules, assumed_komi = _rules_and_komi(rules, komi)
+        if komi is None and record.is_handicap_game:
+            assumed_komi = HANDICAP_KOMI
+        used_komi = assumed_komi if record.komi is None else record.komi
+        return cls._of(record.game(before_move, rules=record.rules or assumed_rules, komi=used_komi))
 
     @classmethod
     def _of(cls, inner: EngineGame) -> "Game":
@@ -112,7 +111,7 @@ class Game:
         return np.array(colors, dtype=np.int8).reshape(self.height, self.width)
 
     def play(self, move: str, color: Color | None = None) -> None:
-        """Play a move for `color`, by default for the side to move. Raises BadVertex, IllegalMove or GoError."""
+        """Play a move for `color`, by default for the side to move. Raises GoError, such as IllegalMove."""
         if color is not None and color not in COLORS:
             raise GoError(f"expected 'black' or 'white' as color, got {color!r}")
         self.inner.play(self.inner.to_play if color is None else COLORS[color], self.vertex_of(move))

@@ -30,7 +30,8 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
     if not pairs or not is_measurable(spec, *size):
         why = "an evaluation takes too long, or nothing computes it"
         print(f"{spec.name} is not measured on {name_of(size)}: {why}", file=sys.stderr)
-        return _print(None, as_json=as_json)
+        _print(None, as_json=as_json)
+        return 0
     with ExitStack() as stack:
         backends = {pair: stack.enter_context(closing(backend_of(spec, pair, threads))) for pair in pairs}
         if _BYTES in pairs and not _loses_little(spec, size, backends[pairs[0]], backends[_BYTES]):
@@ -41,7 +42,8 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
         _print(None, as_json=as_json)
         return 1
     remember(spec, threads, found)
-    return _print(found, as_json=as_json)
+    _print(found, as_json=as_json)
+    return 0
 
 
 def _loses_little(spec: NetSpec, size: Size, rule: Backend, rounded: Backend) -> bool:
@@ -59,18 +61,17 @@ def _loses_little(spec: NetSpec, size: Size, rule: Backend, rounded: Backend) ->
     return all(loss.is_small for loss in losses.values())
 
 
-def _print(found: Measurement | None, *, as_json: bool) -> int:
-    """Print a measurement, where there is one, and return the exit status 0."""
+def _print(found: Measurement | None, *, as_json: bool) -> None:
+    """Print a measurement, where there is one; as JSON one object in any case."""
     if found is None:
         if as_json:
             print(json_text({"chosen": None}))
-        return 0
+        return
     speeds: dict[str, Any] = {" ".join(pair): round(speed, 1) for pair, speed in found.speeds.items()}
     best = " ".join(found.best)
     if as_json:
         print(json_text({"board": found.board, "evaluations_per_s": speeds, "chosen": best}, indent=1))
-        return 0
+        return
     for name, speed in speeds.items():
         print(f"{name}: {speed:,} evaluations/s")
     print(f"auto takes {best} from the next start on")
-    return 0
