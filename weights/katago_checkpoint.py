@@ -38,7 +38,7 @@ from engine.nets.spec import (
     validate,
 )
 from weights.katago import BOARD_SIZES, LATEST_ENCODER, PASS_ALIVE_ENCODER, SCORES, error_form_of
-from weights.katago_blocks import fixed_rope
+from weights.katago_blocks import MAX_HEADS, fixed_rope
 from weights.katago_description import NEWEST, SCALED_NORMS, checked, config_beside, positive
 from weights.torch_file import StoredTensor, TorchFile
 
@@ -70,6 +70,9 @@ def read(path: str | os.PathLike[str]) -> NetSpec:
             return validate(_Checkpoint(file, Path(name)).net())
     except WeightsError as error:
         raise error.in_file(name) from None
+    except (ValueError, IndexError, TypeError, OverflowError) as error:
+        # A tensor with other dimensions than its layer has.
+        raise WeightsError(f"the tensors do not fit their layers: {error}").in_file(name) from None
 
 
 class _Checkpoint:
@@ -232,6 +235,8 @@ class _Checkpoint:
     def _attention(self, name: str) -> Block:
         heads = positive(self._config, "transformer_heads")
         kv_heads = positive(self._config, "transformer_kv_heads", heads)
+        if max(heads, kv_heads) > MAX_HEADS:
+            raise WeightsError("too many heads", layer=name, expected=f"<= {MAX_HEADS}", got=max(heads, kv_heads))
         query, key = self._linear(f"{name}.q_proj"), self._linear(f"{name}.k_proj")
         if self._flag("learnable_rope"):
             rope = self._array(f"{name}.rope_freqs")

@@ -20,6 +20,11 @@ def folder_of(file: Path) -> Path:
     return file.with_suffix(FOLDER_SUFFIX)
 
 
+def files_of(file: Path) -> list[Path]:
+    """Return the files of networks for one board size each that are beside a file, also those of an earlier one."""
+    return sorted(folder_of(file).glob(f"*x*{native.SUFFIX}"))
+
+
 def write_sized(file: Path, name: str, networks: Mapping[Size, NetSpec]) -> None:
     """Write the networks that belong to the one of a file, whose name is `name`: each is for its board size only."""
     folder = folder_of(file)
@@ -35,7 +40,7 @@ def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:
     Those of another network, as after the file was replaced, are left out.
     """
     found = {}
-    for path in sorted(folder_of(file).glob(f"*x*{native.SUFFIX}")):
+    for path in files_of(file):
         width, _, height = path.stem.partition("x")
         if width.isdecimal() and height.isdecimal():
             size, spec = (int(width), int(height)), native.read(path)
@@ -48,17 +53,19 @@ def packed(file: Path) -> bytes:
     """Return a network's file and those that belong to it, to be sent to another machine. Raises OSError."""
     content = io.BytesIO()
     with ZipFile(content, "w") as archive:
-        for path in (file, *folder_of(file).glob(f"*x*{native.SUFFIX}")):
+        for path in (file, *files_of(file)):
             archive.write(path, path.relative_to(file.parent))
     return content.getvalue()
 
 
 def write_packed(content: bytes, file: Path) -> None:
     """Write the network of `packed` as `file`, with those that belong to it and without those of an earlier one."""
-    for path in folder_of(file).glob(f"*x*{native.SUFFIX}"):
+    for path in files_of(file):
         path.unlink()
     with ZipFile(io.BytesIO(content)) as archive:
         network, *sized = archive.namelist()
+        if sized:
+            folder_of(file).mkdir(exist_ok=True)
         for name in sized:
             write_atomically(folder_of(file) / Path(name).name, archive.read(name))
         write_atomically(file, archive.read(network))

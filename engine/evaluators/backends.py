@@ -41,27 +41,42 @@ def network_evaluator(
     threads: int | None = None,
     device: str = AUTO,
     sized: Mapping[Size, NetSpec] = MappingProxyType({}),
+    *,
+    is_automatic: bool = False,
 ) -> NetworkEvaluator:
     """Create the evaluator of a network.
 
     backend, precision, device: one of `BACKENDS`, of `PRECISIONS` and of `DEVICES`. A device that fails is named in a
     warning, and the next best one computes. threads: CPU threads; None for one per core. sized: networks that compute
-    boards of one size each, by columns and rows.
+    boards of one size each, by columns and rows, with the backend, precision and device of `spec`. is_automatic: `auto`
+    chose the precision in an earlier session: boards on which int8 loses too much are computed in the next one.
     Raises GoError with a remedy if the backend is not installed or does not support the network, the precision or the
     device, and WeightsError if the network does not fit its encoder.
     """
 
     def make(one: NetSpec) -> Backend:
-        return make_backend(one, backend, precision, threads, device)
+        return _alike(one, made, threads, is_checked=is_automatic or precision == AUTO)
 
     for size, one in sized.items():
         require_same_use(spec, one, size)
-    made = make(spec)
+    able = cpu_candidates(spec) if is_automatic and precision == "int8" and backend == AUTO else []
+    pair = next((each for each in able if each[1] == precision), None)
+    made = make_backend(spec, backend, precision, threads, device) if pair is None else backend_of(spec, pair, threads)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     if sized:
         _LOG.info("with the statistics of %s", ", ".join(map(text_of, sized)))
-        made = SizedBackend(made, sized, make)
+        return NetworkEvaluator(spec, SizedBackend(made, sized, make))
     return NetworkEvaluator(spec, made)
+
+
+def _alike(spec: NetSpec, made: Backend, threads: int | None, *, is_checked: bool) -> Backend:
+    """Create the backend of a network that is computed as another one is. is_checked: see `OpenVinoBackend`."""
+    framework, device, precision = made.name.split("-")
+    if framework == "torch":
+        return _torch(spec, precision, threads, on_gpu=device != "cpu")  # type: ignore[arg-type]
+    if framework == "openvino" and (device != "cpu" or not is_checked):
+        return _openvino(spec, precision, threads, device.upper())  # type: ignore[arg-type]
+    return backend_of(spec, (framework, precision), threads)
 
 
 def make_backend(

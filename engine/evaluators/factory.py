@@ -28,17 +28,24 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Computing:
-    """Backend, precision, CPU threads and device of a network. threads: None for all cores."""
+    """Backend, precision, CPU threads and device of a network.
+
+    threads: None for all cores. is_automatic: `auto` chose the precision before, see `network_evaluator`.
+    """
 
     backend: str = AUTO
     precision: str = AUTO
     threads: int | None = None
     device: str = AUTO
+    is_automatic: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Computing":
         """Return the values of --backend, --precision, --threads and --device."""
-        return cls(options["backend"], options["precision"], options["threads"], options.get("device", AUTO))
+        is_automatic = options.get("is_automatic", False)
+        return cls(
+            options["backend"], options["precision"], options["threads"], options.get("device", AUTO), is_automatic
+        )
 
 
 class Opened(NamedTuple):
@@ -182,4 +189,12 @@ def make_evaluator(spec: NetSpec, computing: Computing, file: Path | None = None
     file: where it was read; networks with the statistics of one board size, which belong to it, compute their sizes.
     """
     sized = {} if file is None else read_sized(file, spec.name)
-    return network_evaluator(spec, computing.backend, computing.precision, computing.threads, computing.device, sized)
+    return network_evaluator(
+        spec,
+        computing.backend,
+        computing.precision,
+        computing.threads,
+        computing.device,
+        sized,
+        is_automatic=computing.is_automatic,
+    )

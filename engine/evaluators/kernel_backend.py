@@ -155,9 +155,9 @@ class NumbaBackend:
         self.name = f"numba-cpu-{precision}"
         self.parallel = self.native_threads = threads or usable_cores()
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
-        board_bytes = _BYTES[precision] * parameters(spec)
-        self._boards_kept = boards_kept(board_bytes)
-        self.model_bytes = self._boards_kept * board_bytes
+        self.board_bytes = _BYTES[precision] * parameters(spec)
+        self._boards_kept = boards_kept(self.board_bytes)
+        self.model_bytes = self._boards_kept * self.board_bytes
         self._compiling = CompilingBeside(_KERNELS, __name__, compile_kernels.__name__) if beside else None
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()

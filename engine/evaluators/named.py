@@ -13,6 +13,7 @@ from engine.support.files import digest_of, read_object
 from engine.support.run_folder import SETTINGS_FILE
 from engine.vertex import MAX_SIZE
 from weights.shipped import network_named
+from weights.sized import files_of
 
 PLAYOUTS = "playouts"
 
@@ -59,7 +60,7 @@ def as_begun(options: Mapping[str, Any], folder: Path | None, setting: str) -> M
         return options
     words = str(read_object(file).get(setting, "")).replace(",", " ").split()
     kept = [word for word in words if word in PRECISIONS]
-    return {**options, "precision": kept[-1]} if kept else options
+    return {**options, "precision": kept[-1], "is_automatic": True} if kept else options
 
 
 def identity_of(net: str | None, profile: str | None = None) -> str:
@@ -69,5 +70,9 @@ def identity_of(net: str | None, profile: str | None = None) -> str:
 
 
 def network_identity(file: Path, profile: str | None = None) -> str:
-    """Return a network file's name with a digest of its contents and the player profile. Raises OSError."""
-    return f"{file.name} {digest_of(file)}" + ("" if profile is None else f" as {profile}")
+    """Return a network file's name with a digest of its contents and the player profile. Raises OSError.
+
+    Networks with the statistics of one board size, which belong to it, are named by their board and digest.
+    """
+    sized = "".join(f" {each.stem} {digest_of(each)}" for each in files_of(file))
+    return f"{file.name} {digest_of(file)}{sized}" + ("" if profile is None else f" as {profile}")

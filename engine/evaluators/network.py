@@ -89,13 +89,15 @@ class Backend(Protocol):
     parallel: number of slots that should be computed at the same time.
     preferred_batch: positions in a slot from which on larger batches hardly raise throughput, with `parallel` slots.
     max_batch: most positions in a call of the evaluator.
-    model_bytes: about what the models of all board sizes that are kept take at most, in this process' memory.
+    board_bytes: about what the models of one board size take, in this process' memory.
+    model_bytes: about what those of all board sizes that are kept take at most.
     """
 
     name: str
     parallel: int
     preferred_batch: int
     max_batch: int
+    board_bytes: int
     model_bytes: int
 
     def prepare(self, width: int, height: int) -> None:

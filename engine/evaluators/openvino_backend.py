@@ -132,9 +132,9 @@ class OpenVinoBackend:
         # One more than streams: it walks while they compute.
         self.native_threads = self._streams + 1 if self._is_native else 0
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
-        board_bytes = len(self._batches) * openvino_model_bytes(spec)
-        self._boards_kept = boards_kept(board_bytes)
-        self.model_bytes = self._boards_kept * board_bytes
+        self.board_bytes = len(self._batches) * openvino_model_bytes(spec)
+        self._boards_kept = boards_kept(self.board_bytes)
+        self.model_bytes = self._boards_kept * self.board_bytes
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._awaited: Counter[tuple[int, int]] = Counter()

@@ -25,7 +25,9 @@ class SizedBackend:
         self.name, self.parallel = of_all.name, of_all.parallel
         self.preferred_batch, self.max_batch = of_all.preferred_batch, of_all.max_batch
         self.native_threads = of_all.native_threads if isinstance(of_all, NativeBackend) else 0
-        self.model_bytes = of_all.model_bytes * (1 + len(networks))
+        self.board_bytes = of_all.board_bytes
+        # A network for one board size is compiled for no other one.
+        self.model_bytes = of_all.model_bytes + of_all.board_bytes * len(networks)
         self._of_size: dict[Size, Backend] = {}
         # Slots of another size may still be computed while those of the next one are made.
         self._owners: WeakKeyDictionary[Slot, Backend] = WeakKeyDictionary()

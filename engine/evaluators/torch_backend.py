@@ -81,7 +81,7 @@ class TorchBackend:
         self.parallel = 1 if self._device.type == "cpu" else _GPU_SLOTS
         self.name = f"torch-{self._device.type}-{precision}"
         # One model for all board sizes; on a GPU it takes none of the process' memory.
-        self.model_bytes = 4 * parameters(spec) if self._device.type == "cpu" else 0
+        self.board_bytes = self.model_bytes = 4 * parameters(spec) if self._device.type == "cpu" else 0
         self._size, self._slots, self._lock = (0, 0), list[TorchSlot](), threading.Lock()
         self._preparing: threading.Thread | None = None
         self._is_closed = False

@@ -11,6 +11,8 @@ from engine.native.processor import IS_ARM64, IS_X86
 
 WAITING = 1
 """Index of the cell of a lock that is not 0 while a Python thread waits for the lock."""
+OWNER = 2
+"""Index of the cell of a lock with the identifier of the Python thread that holds it, 0 if none does."""
 _INTEGER = ir.IntType(64)
 
 
@@ -83,10 +85,12 @@ def pause(typing_context: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def yield_core(typing_context: Any) -> Any:
-    """Let another thread run on this core if one waits for it; does nothing under Windows."""
+    """Let another thread run on this core if one waits for it; under Windows, only pause."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        if sys.platform != "win32":
+        if sys.platform == "win32":
+            write_pause(builder)
+        else:
             _call(builder, "sched_yield", ir.IntType(32))
         return context.get_dummy_value()
 
@@ -95,10 +99,15 @@ def yield_core(typing_context: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def sleep_millisecond(typing_context: Any) -> Any:
-    """Leave the core to other threads for a millisecond; does nothing under Windows."""
+    """Leave the core to other threads for a millisecond; under Windows, only pause.
+
+    A loop that waits with it reads its condition anew each time: LLVM knows that other code may run meanwhile.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        if sys.platform != "win32":
+        if sys.platform == "win32":
+            write_pause(builder)
+        else:
             _call(builder, "usleep", ir.IntType(32), ir.IntType(32)(1000))
         return context.get_dummy_value()
 

@@ -3,8 +3,8 @@
 Numba's own cache compares the time stamp of one file, so a cached caller survives a change of a callee in another file,
 and a frozen program has no source file. The name of Keima's directory depends on everything that the machine code
 depends on: the sources of all kernels and of the modules that they import, and the versions of numba and Python. A
-change of any of them starts a new directory, so no directory can be stale. With NUMBA_BOUNDSCHECK=1, kernels check
-every index and are kept in a separate directory.
+change of any of them starts a new directory, so no directory can be stale. Kernels compiled with numba's environment
+variables, such as NUMBA_BOUNDSCHECK=1, with which they check every index, are kept in a separate directory.
 """
 
 import hashlib
@@ -24,6 +24,8 @@ _ENGINE = __name__.removesuffix(".native.cache_directory")
 """Package of the modules below `_ROOT`: `engine` in the repository, `keima.engine` in the wheel."""
 _KEPT = 4
 """Number of cache directories to keep, by last use: enough to switch between a few versions without compiling."""
+_USUAL = {"OPT": 3, "LOOP_VECTORIZE": 1, "SLP_VECTORIZE": 0, "DEBUGINFO_DEFAULT": 0}
+"""Numba's settings that change the machine code, with their defaults."""
 _OWN = re.compile(r"kernels-[0-9a-f]{16}-numba.*")
 _MODULE = rf"({re.escape(_ENGINE)}[\w.]*)"
 _IMPORT = re.compile(
@@ -77,7 +79,9 @@ def cache_directory() -> Path | None:
     parent = user_cache()
     version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
     checks = "-checked" if numba.config.BOUNDSCHECK else ""
-    directory = parent and parent / f"kernels-{KEY}-{version}{checks}"
+    settings = {name: int(getattr(numba.config, name)) for name in _USUAL}
+    unusual = "".join(f"-{name.lower()}{value}" for name, value in settings.items() if value != _USUAL[name])
+    directory = parent and parent / f"kernels-{KEY}-{version}{checks}{unusual}"
     return directory if directory and is_private(directory) else None
 
 

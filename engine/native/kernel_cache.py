@@ -41,6 +41,7 @@ class _KernelLocator(_CacheLocator):  # type: ignore[misc]
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self._disambiguator = f"{py_func.__module__}-{py_func.__code__.co_firstlineno}"
+        self._py_file = py_func.__code__.co_filename  # numba names it in its warnings
 
     def get_cache_path(self) -> str:
         return str(cache_directory())
@@ -137,6 +138,16 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             _warn("unreadable kernels in %s are compiled again: %s", self.cache_path, reason)
             _log.debug("cannot load %s", self._name, exc_info=True)
             return None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether kernels are read and written; not after a failure to write one."""
+        return bool(self._enabled)
+
+    def has_saved(self, sig: Any, target_context: Any) -> bool:
+        """Return whether there is a file of an overload for this CPU."""
+        name = self._cache_file._name(self._index_key(sig, target_context.codegen()))
+        return Path(self._cache_file._data_path(name)).exists()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if is_frozen():

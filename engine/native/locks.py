@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.native.atomics import WAITING, has_python_waiting, pause, put_back, ticks, try_take, yield_core
+from engine.native.atomics import OWNER, WAITING, has_python_waiting, pause, put_back, ticks, try_take, yield_core
 from engine.native.jit import has_private_means, kernel
 
 __all__ = ["acquire", "acquire_first", "holding", "new_lock", "pause", "release", "ticks", "yield_core"]
@@ -22,7 +22,7 @@ _PYTHON_LOCK = threading.RLock()
 
 
 def new_lock() -> NDArray[np.int64]:
-    """Create a free lock: [8] int64, whether it is taken and the cell `WAITING`."""
+    """Create a free lock: [8] int64, whether it is taken and the cells `WAITING` and `OWNER`."""
     # A whole cache line of 64 bytes, so that waiting threads do not slow down writes to neighboring data.
     return np.zeros(8, dtype=np.int64)
 
@@ -46,8 +46,8 @@ def acquire(lock: NDArray[np.int64]) -> None:
 
 
 @kernel
-def acquire_first(lock: NDArray[np.int64]) -> None:
-    """Wait for a lock and take it before threads that use `acquire`."""
+def acquire_first(lock: NDArray[np.int64], owner: int) -> None:
+    """Wait for a lock and take it before threads that use `acquire`. owner: the identifier of the Python thread."""
     # Without this, kernels that take the lock again at once would leave a Python thread no chance.
     spins = 0
     lock[WAITING] = 1
@@ -55,11 +55,13 @@ def acquire_first(lock: NDArray[np.int64]) -> None:
         spins += 1
         _spin(spins)
     lock[WAITING] = 0
+    lock[OWNER] = owner
 
 
 @kernel
 def release(lock: NDArray[np.int64]) -> None:
     """Release a lock."""
+    lock[OWNER] = 0
     put_back(lock)
 
 
@@ -70,8 +72,11 @@ def holding(lock: NDArray[np.int64]) -> Iterator[None]:
         with _PYTHON_LOCK:
             yield
         return
-    acquire_first(lock)
+    owner = threading.get_ident()
     try:
+        # Ctrl-C during the wait is raised when the kernel returns, which then has taken the lock.
+        acquire_first(lock, owner)
         yield
     finally:
-        release(lock)
+        if lock[OWNER] == owner:
+            release(lock)

@@ -74,8 +74,11 @@ def _check_cache(checked: Any) -> None:
         return  # there is no cache, which is reported elsewhere
     for new_cache, function, compiled in ((KernelCache, used_means, checked), (BitcodeCache, _sum, _inner_sum)):
         for signature in compiled.signatures:
-            loaded = new_cache(function).load_overload(signature, compiled.targetctx)
-            _require(loaded is not None, "a cached kernel cannot be loaded")
+            cached = new_cache(function)
+            # A folder that cannot be written is no fault of numba's; it may hold damaged files and another CPU's.
+            if compiled._cache.enabled and cached.has_saved(signature, compiled.targetctx):
+                loaded = cached.load_overload(signature, compiled.targetctx)
+                _require(loaded is not None, "a cached kernel cannot be loaded")
 
 
 def _check_llvmlite() -> None:

@@ -238,6 +238,27 @@ def read_tree(data: bytes, name: str) -> sgf_grammar.Coarse_game_tree:
         raise BadSgf(f"{name}: no valid SGF: {error}") from error
 
 
+def count_lines(data: bytes, name: str) -> int:
+    """Return how many lines of play the first game has, variations among them, also those that cannot be read.
+
+    name: used in messages. Raises BadSgf if there is no game.
+    """
+    text = _to_utf8(data, [])
+    depth, lines, is_leaf = 1, 0, True
+    for match in _SCAN.finditer(text, _start_of_game(text, name).end()):
+        token = match.group()
+        if token == b")":
+            lines += is_leaf
+            depth -= 1
+        elif token == b"(":
+            depth += 1
+        if token in (b"(", b")", b";"):
+            is_leaf = token == b";"
+        if depth == 0:
+            return lines
+    return lines + is_leaf
+
+
 def _closed_tree(text: bytes, start: int, end: int) -> bytes:
     """Return the game tree whose first node begins at `start`, cut off at `end` or a limit, with all parentheses."""
     depth, nodes, empty = 1, 0, -1

@@ -68,6 +68,15 @@ def test_each_rank_says_what_it_is(opened: Any, served: Served) -> None:
     see(opened, "#limits", "the few visits of its rank")
 
 
+def test_the_form_of_a_new_game_has_the_rank_of_the_game_that_is_open(opened: Any, served: Served) -> None:
+    # The page is open before the engine has started, and before anybody knows whether it has ranks.
+    served.session.command("configure", {"rank": "8k"})
+    served.session.engine_started("Keima", has_ranks=True)
+    open_tab(opened, "game")
+    opened.wait_for_selector("#new-rank:visible")
+    assert opened.input_value("#new-rank") == "8k"
+
+
 def test_the_limits_of_a_move_are_shown_and_set(opened: Any, served: Served) -> None:
     served.session.engine_started("Keima", limits=Limits(None, 400, can_set_visits=True))
     open_tab(opened, "settings")

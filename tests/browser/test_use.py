@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 
 from engine.apps.web.counting import counted
+from engine.apps.web.settings import PlayerKind
 from engine.apps.web.view import view
+from engine.color import BLACK, WHITE
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.vertex import parse_vertex
 from tests.browser.conftest import Served
 from tests.browser.steps import GAME, analyze, click, open_tab, play, point, review, see, vertex
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -36,6 +39,42 @@ def test_a_server_that_is_gone_is_named_and_one_that_is_started_again_gets_the_g
     assert clock["left"] == {"black": (30, 2), "white": (77.5, 0)}
     assert not opened.evaluate("document.querySelector('main').inert")
     assert [move.vertex for move in served.session.snapshot().line] == [vertex(name) for name in GAME]
+
+
+def test_a_server_that_is_started_again_gets_the_settings_and_the_comment_that_was_being_written(
+    opened: Any, served: Served
+) -> None:
+    play(served, *GAME)
+    served.session.command("switch", {"review": True})
+    served.session.command("configure", {"black": "engine", "seconds": 7})
+    see(opened, "#number", "6 / 6")
+    opened.wait_for_timeout(1000)  # the page keeps a copy of the game a moment after each move
+    open_tab(opened, "record")
+    opened.click("#comment")
+    opened.keyboard.type("half a thought")
+    served.stop()
+    see(opened, "#offline", "does not answer")
+    served.start()
+    opened.wait_for_selector("#offline", state="hidden")
+    wait_until(lambda: served.session.snapshot().note == "half a thought")
+    wait_until(lambda: served.session.snapshot().switches.review)
+    settings = served.session.snapshot().settings
+    assert (settings.players, settings.seconds) == ({BLACK: PlayerKind.ENGINE, WHITE: PlayerKind.PERSON}, 7)
+    assert opened.input_value("#comment") == "half a thought"
+
+
+def test_a_server_that_is_started_again_does_not_get_the_game_before_a_new_one(opened: Any, served: Served) -> None:
+    play(served, *GAME)
+    see(opened, "#number", "6 / 6")
+    opened.wait_for_timeout(1000)
+    served.session.command("new", {})
+    see(opened, "#number", "0 / 0")
+    served.stop()
+    see(opened, "#offline", "does not answer")
+    served.start()
+    opened.wait_for_selector("#offline", state="hidden")
+    opened.wait_for_timeout(500)
+    assert served.session.snapshot().line == ()
 
 
 def test_the_board_is_played_from_the_keyboard_and_moves_are_announced(opened: Any, served: Served) -> None:

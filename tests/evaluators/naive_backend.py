@@ -16,7 +16,7 @@ class NaiveBackend:
 
     def __init__(self, spec: NetSpec, slots: int = 1, rows: int = 8, max_batch: int | None = None) -> None:
         self.name, self.parallel, self.preferred_batch = "naive", slots, rows
-        self.model_bytes = 0
+        self.board_bytes = self.model_bytes = 0
         self.max_batch = slots * rows if max_batch is None else max_batch
         self.calls: list[tuple[str, int, int]] = []
         self._spec, self._count, self._rows = spec, slots, rows

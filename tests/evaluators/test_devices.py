@@ -31,7 +31,8 @@ class StandIn:
 
     def __init__(self, name: str, error: Exception | None = None, work: float = 0.0, outputs: float = 0.0) -> None:
         self.name, self._error, self._work, self._outputs = name, error, work, outputs
-        self.parallel, self.preferred_batch, self.max_batch, self.model_bytes = 1, 2, 2, 0
+        self.parallel, self.preferred_batch, self.max_batch = 1, 2, 2
+        self.board_bytes = self.model_bytes = 0
         self.is_closed, self.calls = False, 0
 
     def prepare(self, width: int, height: int) -> None:

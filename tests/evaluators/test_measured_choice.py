@@ -1,5 +1,6 @@
 """`auto` takes what was measured to be the fastest, and follows its rule until there is a measurement."""
 
+import threading
 import time
 from pathlib import Path
 
@@ -7,8 +8,11 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.evaluators import backends, kernel_backend, measured_choice
-from engine.evaluators.backends import cpu_candidates, make_backend
+from engine.evaluators.backend_speed import positions_per_second
+from engine.evaluators.backends import cpu_candidates, make_backend, network_evaluator
+from engine.evaluators.factory import Computing
 from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember, remembered
+from engine.evaluators.named import as_begun
 from engine.nets.shapes import shaped_spec
 from tests.evaluators.test_devices import StandIn
 from tests.nets.examples import EXAMPLES
@@ -150,3 +154,32 @@ def test_candidates_begin_with_the_rules_choice(makes, monkeypatch: pytest.Monke
 def test_networks_too_large_for_a_second_are_not_measured() -> None:
     assert is_measurable(SPEC, 19, 19)
     assert not is_measurable(shaped_spec("b20c256", ENCODERS["katago-v7"]), 25, 25)
+
+
+def test_what_fails_in_a_thread_of_a_measurement_is_raised() -> None:
+    class Failing(StandIn):
+        parallel = 2
+
+        def infer(self, slot: object, count: int) -> None:
+            if threading.current_thread() is not threading.main_thread():
+                raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        positions_per_second(Failing("gpu"), 9, 9, 0.01)
+
+
+@pytest.mark.parametrize(("is_automatic", "made"), [(True, [("openvino", "int8")]), (False, [])])
+def test_a_run_that_goes_on_checks_int8_that_auto_chose(
+    makes, monkeypatch: pytest.MonkeyPatch, is_automatic: bool, made: list[tuple[str, str]]
+) -> None:
+    monkeypatch.setattr(backends, "make_backend", lambda *given: StandIn("asked for"))
+    network_evaluator(SPEC, precision="int8", threads=2, is_automatic=is_automatic)
+    assert makes == made
+
+
+def test_the_number_format_of_a_run_is_one_that_auto_chose(tmp_path: Path) -> None:
+    options = {"backend": "auto", "precision": "auto", "threads": 1, "device": "auto"}
+    (tmp_path / "settings.json").write_text('{"network": "net.bin.gz 0123 int8"}')
+    begun = Computing.of(as_begun(options, tmp_path, "network"))
+    assert (begun.precision, begun.is_automatic) == ("int8", True)
+    assert not Computing.of(as_begun({**options, "precision": "int8"}, tmp_path, "network")).is_automatic

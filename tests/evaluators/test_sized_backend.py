@@ -11,8 +11,11 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import program_of
+from engine.evaluators import backends
 from engine.evaluators.backends import network_evaluator
 from engine.evaluators.factory import Computing, open_network
+from engine.evaluators.measured_choice import Measurement, remember
+from engine.evaluators.named import network_identity
 from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.evaluators.sized_backend import SizedBackend
 from engine.nets.random import random_spec
@@ -154,3 +157,41 @@ def test_calls_that_are_still_computed_keep_their_slots_when_other_sizes_come_be
 def test_a_network_for_a_size_that_reads_or_answers_otherwise_is_refused(own: NetSpec, what: str) -> None:
     with pytest.raises(WeightsError, match=what):
         network_evaluator(OF_ALL, "numba", "fp32", 1, sized={(7, 7): own})
+
+
+def test_single_sizes_are_computed_as_the_network_of_all_sizes_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEIMA_CACHE", str(tmp_path))
+    remember(OF_ALL, 1, Measurement("9x9", {("openvino", "fp32"): 200.0}))
+    made = []
+
+    def create(spec: NetSpec, pair: tuple[str, str], threads: object) -> NaiveBackend:
+        made.append(pair)
+        backend = NaiveBackend(spec)
+        backend.name = "openvino-cpu-fp32"
+        return backend
+
+    monkeypatch.setattr(backends, "backend_of", create)
+    evaluator = network_evaluator(OF_ALL, threads=1, sized=SIZED)
+    evaluated(evaluator, _positions(7, 7))
+    evaluator.close()
+    assert made == [("openvino", "fp32")] * 2
+
+
+def test_single_sizes_add_the_memory_of_one_board_each() -> None:
+    alone, sized = (network_evaluator(OF_ALL, "numba", "fp32", 1, sized=each) for each in ({}, SIZED))
+    added = sized.model_bytes - alone.model_bytes
+    assert 0 < added < alone.model_bytes / 10
+    alone.close()
+    sized.close()
+
+
+def test_a_run_goes_on_with_the_same_networks_for_single_sizes_only(tmp_path: Path) -> None:
+    file = tmp_path / "net.safetensors"
+    native.write(OF_ALL, file)
+    alone = network_identity(file)
+    write_sized(file, OF_ALL.name, {(7, 7): OF_SEVEN})
+    with_seven = network_identity(file)
+    write_sized(file, OF_ALL.name, {(7, 7): OF_OBLONG})
+    assert len({alone, with_seven, network_identity(file)}) == 3

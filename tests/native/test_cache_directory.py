@@ -57,6 +57,19 @@ def test_kernels_that_check_indices_are_kept_apart(tmp_path: Path) -> None:
     assert checked == plain.replace("\n", "-checked\n")
 
 
+def test_kernels_compiled_with_other_settings_of_numba_are_kept_apart(tmp_path: Path) -> None:
+    usual = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path)).stdout
+    little = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path), NUMBA_OPT="1").stdout
+    assert little == usual.replace("\n", "-opt1\n")
+    assert usual.startswith("3 1 ")
+
+
+def test_kernels_that_numba_cannot_keep_are_compiled_all_the_same(tmp_path: Path) -> None:
+    done = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path), NUMBA_OPT="0")
+    assert done.stdout.startswith("3 ")
+    assert "does not work as expected" not in done.stderr
+
+
 @pytest.mark.parametrize("damage", [lambda data: data[:10], lambda data: b"", lambda data: data.replace(b"o", b":")])
 @pytest.mark.parametrize("damaged", [["nbc"], ["nbc", "bc"]], ids=["machine code", "machine code and bitcode"])
 def test_a_damaged_cache_file_is_compiled_again(

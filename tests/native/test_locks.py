@@ -1,11 +1,14 @@
 """Locks between threads that run kernels and threads that run Python."""
 
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.native.atomics import WAITING
 from engine.native.closures import runs_closures
 from engine.native.jit import kernel
 from engine.native.locks import acquire, holding, new_lock, release
@@ -44,3 +47,34 @@ def test_a_lock_is_released_by_an_error() -> None:
     with holding(lock):
         assert lock[0] == 1
     assert lock[0] == 0
+
+
+def test_an_interruption_while_python_waits_leaves_the_lock_free() -> None:
+    lock, is_held = new_lock(), threading.Event()
+
+    def hold() -> None:
+        with holding(lock):
+            is_held.set()
+            time.sleep(0.5)
+
+    def interrupt() -> None:
+        while not lock[WAITING]:
+            time.sleep(0.001)
+        signal.raise_signal(signal.SIGINT)  # Python hears it in the main thread, when the kernel returns
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threads = [threading.Thread(target=each) for each in (hold, interrupt)]
+    threads[0].start()
+    assert is_held.wait(60)
+    threads[1].start()
+    try:
+        with pytest.raises(KeyboardInterrupt), holding(lock):
+            for _ in range(1000):
+                time.sleep(0.001)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for thread in threads:
+            thread.join()
+    assert lock[0] == 0
+    with holding(lock):
+        pass

@@ -45,6 +45,15 @@ def refused(self, *given):
         raise AttributeError("gone")
     return (get_pointer if len(given) == 1 else make_tuple)(self, *given)
 """
+FULL_DISK = """
+def full(self, key, data):
+    raise OSError(28, "No space left on device")
+
+caching.IndexDataCacheFile.save = full
+from engine.native import kernel_cache
+kernel_cache._KernelFiles.save = full
+"""
+"""No kernel can be kept."""
 ONE_KERNEL = """
 import numpy as np
 from engine.native.closures import runs_closures
@@ -95,6 +104,14 @@ def test_a_warm_start_compiles_nothing_to_check(tmp_path: Path) -> None:
     cold, warm = (run(tmp_path, "", program, KEIMA_CACHE=str(tmp_path / "cache"))[0] for _ in range(2))
     assert int(cold) > 0
     assert int(warm) == 0
+
+
+def test_a_full_cache_of_another_processor_that_cannot_be_written_is_no_fault_of_numba(tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    run(tmp_path, "", ONE_KERNEL, KEIMA_CACHE=cache)
+    printed, lines = run(tmp_path, FULL_DISK, ONE_KERNEL, KEIMA_CACHE=cache, NUMBA_CPU_NAME="x86-64-v3")
+    assert printed.startswith("True True ")
+    assert [line for line in lines if "cannot be written" in line]
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())

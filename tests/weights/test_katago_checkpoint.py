@@ -251,3 +251,24 @@ def test_tensors_are_those_that_pytorch_saved(dtype: str, tmp_path: Path) -> Non
         for name, expected in whole.items():
             found = stored.array(stored.content[name], name)
             np.testing.assert_array_equal(found, expected.detach().float().numpy())
+
+
+@pytest.mark.parametrize("layer", ["conv_spatial.weight", "policy_head.conv2p.weight", "policy_head.linear_pass.weight"])
+def test_a_tensor_of_other_dimensions_than_its_layer_is_refused(layer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = TorchFile.array
+
+    def flat(file: TorchFile, tensor: StoredTensor, name: str) -> Any:
+        found = array(file, tensor, name)
+        return found.reshape(-1, 1) if name == layer else found
+
+    monkeypatch.setattr(TorchFile, "array", flat)
+    with pytest.raises(WeightsError, match=str(CHECKPOINT)):
+        load(CHECKPOINT)
+
+
+def test_more_heads_than_any_network_has_are_refused_before_memory_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("weights.katago_checkpoint.positive", lambda config, name, default=0: 10**9)
+    with pytest.raises(WeightsError, match="too many heads"):
+        load(CHECKPOINT)

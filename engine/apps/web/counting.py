@@ -20,8 +20,15 @@ from engine.vertex import format_vertex, points
 
 
 def counted(game: Game, dead: tuple[int, ...] = (), seki: tuple[int, ...] | None = None) -> Count:
-    """Return the count by the rules of the game. dead, seki: vertices of stones; None estimates what lives in seki."""
-    return Count(format_score(final_score(game, dead, seki)), dead, owners(game, dead), seki)
+    """Return the count by the rules of the game. dead, seki: vertices of stones; None estimates what lives in seki.
+
+    Stones that are dead and in seki count as dead: the players may mark a chain and take that back.
+    """
+    return Count(format_score(final_score(game, dead, _living(seki, dead))), dead, owners(game, dead), seki)
+
+
+def _living(seki: tuple[int, ...] | None, dead: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if seki is None else tuple(each for each in seki if each not in dead)
 
 
 def toggled(game: Game, count: Count, vertex: int) -> Count:
@@ -37,16 +44,16 @@ def toggled(game: Game, count: Count, vertex: int) -> Count:
     chain = [each for each in points(game.width, game.height) if game.color_at(each) in (BLACK, WHITE)]
     chain = [each for each in chain if heads[each] == heads[vertex]]
     dead = set(count.dead) - set(chain) if vertex in count.dead else set(count.dead) | set(chain)
-    seki = None if count.seki is None else tuple(sorted(set(count.seki) - dead))
-    return counted(game, tuple(sorted(dead)), seki)
+    return counted(game, tuple(sorted(dead)), count.seki)
 
 
 def sums(game: Game, count: Count) -> dict[str, Any] | None:
     """Return what the score consists of, by color; None if the score is not the sum, because a program counted it."""
-    if game.no_result or format_score(final_score(game, count.dead, count.seki)) != count.score:
+    seki = _living(count.seki, count.dead)
+    if game.no_result or format_score(final_score(game, count.dead, seki)) != count.score:
         return None
     is_area = counts_area(game)
-    found = area_points(game, count.dead) if is_area else territory_points(game, count.dead, count.seki)
+    found = area_points(game, count.dead) if is_area else territory_points(game, count.dead, seki)
     bonus = game.white_bonus if is_area else game.fixed_bonus
     by_color = {
         color_name(color): {"area": each.area, "prisoners": each.prisoners, "tax": each.tax, "total": float(each.total)}

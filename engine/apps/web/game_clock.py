@@ -33,12 +33,14 @@ class GameClock:
     def follow(self, end: Node, *, is_over: bool) -> bool:
         """Follow the game to its last position; return False if the move that led there came too late.
 
-        A move charges its color and starts the other clock. Where moves were taken back, nobody is charged.
+        A move charges its color and starts the other clock, and the end of the game charges who was thinking. Where
+        moves were taken back, nobody is charged.
         """
         if end is self._at and not is_over:
             return True
         is_in_time, color = True, self._running
-        if color is not None and end.parent is self._at and end.move is not None and end.move.color == color:
+        has_moved = end.parent is self._at and end.move is not None and end.move.color == color
+        if color is not None and (has_moved or (is_over and end is self._at)):
             is_in_time = self._clocks[color].spend(self._elapsed)
         self._at, self._paused = end, None
         self.turn += 1
@@ -50,6 +52,11 @@ class GameClock:
         """Stop both clocks until the game is followed again, without charging the running move."""
         self._at = self._running = self._paused = None
         self.turn += 1
+
+    def run_out(self, color: int) -> None:
+        """Stop both clocks with no time left for a color."""
+        self._clocks[color].resume(0.0, 0)
+        self.stop()
 
     def pause(self, is_paused: bool) -> None:
         """Let the running clock wait, or go on."""

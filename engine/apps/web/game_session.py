@@ -131,8 +131,10 @@ class GameSession:
                 return
             if task.kind is not Kind.REVIEW:
                 self._state.shown.answer = answer
-            if (estimate := estimated(answer, task.game.to_play)) is not None:
-                self._state.tree.end.path()[task.number].estimate = estimate
+            node, estimate = self._state.tree.end.path()[task.number], estimated(answer, task.game.to_play)
+            # A glance must not replace what a long search found.
+            if estimate is not None and (node.estimate is None or estimate.visits >= node.estimate.visits):
+                node.estimate = estimate
             self._notify()
 
     def engine_moved(self, task: Task, vertex: int) -> bool:

@@ -177,6 +177,8 @@ class GameState:
     def _resign(self, fields: dict[str, Any]) -> None:
         if self.tree.end.result is not None:
             raise GoError("the game is over")
+        if self.clock is not None and self.tree.game_end.result is None:
+            self.tree.show_line(0)  # the game that is played by the clock, not a variation beside it
         self.tree.go_to(self.tree.end.number)
         loser, players = self.game.to_play, self.settings.players
         if players[loser] is PlayerKind.ENGINE and PlayerKind.PERSON in players.values():
@@ -187,9 +189,11 @@ class GameState:
         """Take back steps up to and including the person's last one; a single one if both players are of one kind.
 
         Stones that a record sets up count as a person's. Where there is no step of a person, show the game before this
-        one.
+        one. Refused before the end of the line: moves that are not shown would be lost.
         """
         tree, players = self.tree, self.settings.players
+        if tree.shown is not tree.end:
+            raise GoError("only the last move can be taken back: go to the end first")
         is_mixed = set(players.values()) == {PlayerKind.PERSON, PlayerKind.ENGINE}
 
         def is_engines(step: Step) -> bool:
@@ -387,8 +391,7 @@ class GameState:
         clock, end = self._open.clock, self.tree.game_end
         if clock is None:
             return
-        # Only the line shown knows whether its end is a second pass.
-        is_over = end.result is not None or (self.tree.shown is end and self.game.is_over)
+        is_over = end.result is not None or self.tree.at_node(end).is_over
         mover = clock.running
         if not clock.follow(end, is_over=is_over) and mover is not None:
             self._lose_on_time(mover)
@@ -410,7 +413,7 @@ class GameState:
 
     def _lose_on_time(self, loser: int) -> None:
         if self._open.clock is not None:
-            self._open.clock.stop()
+            self._open.clock.run_out(loser)
         self.tree.game_end.result = f"{color_letter(opponent(loser))}+T"
         self.discard_results()
         self._save()

@@ -21,6 +21,7 @@ from engine.match.clock import overtime_text
 from engine.records.markup import Markup
 from engine.records.setup import Setup
 from engine.records.sgf import Record, load_sgf, load_variations
+from engine.records.sgf_source import count_lines
 from engine.records.sgf_writer import Variation, write_game
 from engine.rules import Rules
 from engine.support.files import write_atomically
@@ -33,6 +34,7 @@ MOST_BEST = 12
 # The digits are bounded because comments come from other programs, too: a number of 400 digits would be infinite.
 _ESTIMATE = re.compile(
     r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?"
+    r"(?:; (?P<visits>\d{1,12}) visits)?"
     r"(?:; best (?P<best>(?:[A-Z]\d{1,2}|pass)(?: (?:[A-Z]\d{1,2}|pass)){0,99}))?\Z"
 )
 
@@ -41,13 +43,12 @@ def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, int]:
     """Return a record, its tree, shown at the end of the game, and the number of variations that are left out.
 
     rules: of the game if the record names none.
-    A variation is left out if it cannot be played or exceeds the limit.
+    A variation is left out if it cannot be read or played or exceeds a limit.
     Raises BadSgf if the main line cannot be read or played.
     """
     record = load_sgf(text, name="the record")
-    variations = load_variations(text, record, MOST_VARIATIONS)
-    left_out = max(0, len(variations) - MOST_VARIATIONS + 1)
-    lines = [record, *variations[: MOST_VARIATIONS - 1]]
+    lines = [record, *load_variations(text, record, MOST_VARIATIONS - 1)]
+    left_out = max(0, count_lines(text, record.name) - len(lines))
     handicap = _setup_of_second_node(lines)
     first = 0 if handicap is None else 1
     start = replace(record, start=handicap or record.start).first_game(rules=record.rules or rules)
@@ -89,7 +90,7 @@ def _annotate(line: Iterable[Node], record: Record, before: int, game: Game) -> 
         if estimate is not None:
             lead = None if estimate["lead"] is None else float(estimate["lead"])
             best = _vertices(estimate["best"] or "", game)
-            node.estimate = Estimate(float(estimate["winrate"]) / 100, lead, best)
+            node.estimate = Estimate(float(estimate["winrate"]) / 100, lead, best, int(estimate["visits"] or 0))
         node.note = comment[: estimate.start() if estimate else None] or node.note
         markup = record.markup.get(node.number + before, Markup())
         node.symbols, node.labels = dict(markup.symbols) or node.symbols, dict(markup.labels) or node.labels
@@ -111,7 +112,8 @@ def _comment(node: Node, game: Game) -> str:
         lead = "" if estimate.lead is None else f", {estimate.lead:+.1f}"
         moves = [format_vertex(each, game.width, game.height) for each in estimate.variation[:MOST_BEST]]
         best = f"; best {' '.join(moves)}" if moves else ""
-        said.append(f"Black {estimate.winrate:.1%}{lead}{best}")
+        visits = f"; {estimate.visits} visits" if estimate.visits else ""
+        said.append(f"Black {estimate.winrate:.1%}{lead}{visits}{best}")
     return "\n".join(said)
 
 
@@ -127,7 +129,7 @@ def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[s
     """Return the SGF text of a game and its variations. engine: its name. info: see `Snapshot`."""
     end = tree.game_end
     names = {
-        color: engine if who is PlayerKind.ENGINE else settings.people.get(color) or "Person"
+        color: settings.people.get(color) or (engine if who is PlayerKind.ENGINE else "Person")
         for color, who in settings.players.items()
     }
     game, *variations = (_line(each, tree.game) for each in tree.ends())

@@ -176,6 +176,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._discard_body()
             return
         body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            self.close_connection = True  # half a record can be one, too
+            return
         try:
             if path == "/game.sgf":
                 self.server.session.open(body)

@@ -66,11 +66,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The engine's evaluation of a position, from Black's point of view. variation: the vertices of its best one."""
+    """The engine's evaluation of a position, from Black's point of view.
+
+    variation: the vertices of its best one. visits: of the search, 0 if unknown.
+    """
 
     winrate: float
     lead: float | None = None
     variation: tuple[int, ...] = ()
+    visits: int = field(default=0, compare=False)
 
 
 def estimated(answer: AnalysisAnswer, to_play: int) -> Estimate | None:
@@ -84,6 +88,7 @@ def estimated(answer: AnalysisAnswer, to_play: int) -> Estimate | None:
         winrate_for_color(winrate, to_play),
         None if lead is None else for_color(lead, to_play),
         () if best is None else best.pv or (best.vertex,),
+        sum(each.visits for each in answer.candidates),
     )
 
 
@@ -92,7 +97,8 @@ class Count:
     """A counted position.
 
     score: in SGF notation, such as "B+3.5". dead: vertices of dead stones. owners: [area] in policy order, 1 Black, -1
-    White, 0 at living stones. seki: vertices of stones that live in seki; None where nobody judged them.
+    White, 0 at living stones. seki: vertices of stones that live in seki unless they are dead; None where nobody judged
+    them.
     """
 
     score: str

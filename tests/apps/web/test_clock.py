@@ -18,6 +18,7 @@ from engine.errors import GoError
 from engine.game import Game
 from engine.records.sgf import load_sgf
 from tests.apps.web.sessions import MIXED, PEOPLE, SIZE, moves, session, snapshot, task, vertex
+from tests.waiting import wait_until
 
 
 class Watch:
@@ -238,3 +239,39 @@ def test_clocks_that_their_settings_cannot_give_change_nothing(fields: dict[str,
     with pytest.raises(GoError):
         opened.command("clock", fields)
     assert view(opened.snapshot()) == before
+
+
+def test_the_end_of_a_game_charges_who_was_thinking() -> None:
+    clock, tree, watch = clock_of("absolute:60")
+    play(clock, tree, watch, "C3", 0.0)
+    watch.seconds += 25
+    clock.follow(tree.game_end, is_over=True)
+    assert clock.reading() == ClockReading(clock.settings, {BLACK: (60.0, 0), WHITE: (35.0, 0)})
+
+
+def test_a_clock_that_has_run_out_shows_no_time() -> None:
+    at = timed(PEOPLE, "byoyomi:0.02+2x0.02")
+    moves(at, "C3")
+    wait_until(lambda: snapshot(at).result == "B+T")
+    shown = snapshot(at).clock
+    assert shown is not None
+    assert (shown.left[WHITE], shown.running) == ((0.0, 0), None)
+
+
+def test_a_game_that_ended_by_passes_has_no_running_clock_wherever_one_looks() -> None:
+    at = timed(PEOPLE, "absolute:600")
+    moves(at, "C3", "pass", "pass")
+    at.command("go", {"to": 1})
+    at.command("new", {"clock": ""})
+    at.command("previous", {})
+    assert (snapshot(at).number, at.has_running_clock) == (1, False)
+
+
+def test_who_resigns_beside_a_game_by_the_clock_resigns_the_game() -> None:
+    at = timed(PEOPLE, "absolute:600")
+    moves(at, "C3", "D3")
+    at.command("go", {"to": 1})
+    moves(at, "B2")
+    at.command("resign", {})
+    assert (snapshot(at).variation, snapshot(at).result, at.has_running_clock) == (0, "W+R", False)
+    assert load_sgf(at.record()[0].encode()).result == "W+R"

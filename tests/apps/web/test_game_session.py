@@ -10,9 +10,11 @@ from engine.apps.web.settings import PlayerKind
 from engine.apps.web.snapshot import Count, Kind
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
+from engine.programs.answers import AnalysisAnswer, Candidate
+from engine.records.sgf import load_sgf
 from engine.rules import parse_rules
-from engine.vertex import PASS
-from tests.apps.web.sessions import ENGINES, MIXED, PEOPLE, answer, moves, session, snapshot, task, vertex, wanted
+from engine.vertex import PASS, points
+from tests.apps.web.sessions import ENGINES, MIXED, PEOPLE, SIZE, answer, moves, session, snapshot, task, vertex, wanted
 
 
 def test_the_engine_answers_a_person() -> None:
@@ -130,6 +132,55 @@ def test_a_chain_toggles_between_dead_and_alive_until_the_count_is_accepted() ->
     for name in ("dead", "accept"):
         with pytest.raises(GoError, match="no count to agree on"):
             at.command(name, {"at": "A1"})
+
+
+def test_a_chain_in_seki_that_is_marked_and_unmarked_leaves_the_count_as_it_was() -> None:
+    at = session(PEOPLE, rules="japanese", komi=0.5)
+    moves(at, "C1", "D1", "C2", "D2", "C3", "D3", "C4", "D4", "C5", "D5", "pass", "A1", "pass", "A2", "pass", "pass")
+    game = snapshot(at).game
+    seki = tuple(each for each in points(SIZE, SIZE) if game.color_at(each) == BLACK)
+    at.position_counted(task(at), counted(game, (), seki))
+    before = snapshot(at).shown.count
+    at.command("dead", {"at": "C1"})
+    assert snapshot(at).shown.count != before
+    at.command("dead", {"at": "C1"})
+    assert snapshot(at).shown.count == before
+    assert sums(game, before) is not None  # type: ignore[arg-type]
+
+
+def test_a_glance_does_not_replace_what_a_longer_search_found() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3")
+    at.command("switch", {"analysis": True})
+    found = []
+    for visits, winrate in ((500, 0.6), (3, 0.2), (800, 0.7)):
+        candidate = Candidate(vertex("D3"), visits, winrate, None, ())
+        at.analysis_received(task(at), AnalysisAnswer((candidate,)))
+        at.command("go", {"to": 0})
+        at.command("go", {"to": 1})
+        found.append(snapshot(at).estimates[1].winrate)
+    assert found == pytest.approx([0.4, 0.4, 0.3])
+    again = session(PEOPLE)
+    again.open(at.record()[0].encode())
+    assert again.snapshot().estimates[1].visits == 800
+
+
+def test_nothing_is_taken_back_while_an_earlier_position_is_shown() -> None:
+    at = session(PEOPLE)
+    at.open(b"(;SZ[5]RE[B+R];B[aa];W[bb];B[cc])")
+    at.command("go", {"to": 1})
+    with pytest.raises(GoError, match="only the last move"):
+        at.command("undo", {})
+    assert (len(snapshot(at).line), snapshot(at).result) == (3, "B+R")
+
+
+def test_the_engine_plays_on_in_a_record_under_the_names_of_its_players() -> None:
+    at = session(PEOPLE)
+    at.open(b"(;SZ[5]PB[Lee]PW[Cho];B[aa])")
+    at.command("configure", {"white": "engine"})
+    at.command("edit", {"PB": "Lee Changho"})
+    record = load_sgf(at.record()[0].encode())
+    assert (record.black, record.white) == ("Lee Changho", "Cho")
 
 
 def test_a_score_that_is_not_the_sum_of_its_parts_has_none() -> None:

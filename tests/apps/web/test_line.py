@@ -87,7 +87,7 @@ def test_every_move_is_saved_with_what_the_engine_thought(tmp_path: Path) -> Non
     [saved] = (tmp_path / "games").iterdir()
     record = load_sgf(saved)
     assert (len(record.moves), record.result, record.black, record.white) == (2, "W+R", "Person", "engine")
-    assert "C[Black 75.0%, -1.5; best C3]" in saved.read_text(encoding="utf-8")
+    assert "C[Black 75.0%, -1.5; 10 visits; best C3]" in saved.read_text(encoding="utf-8")
 
 
 def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> None:
@@ -145,6 +145,7 @@ def test_the_game_stays_itself_where_another_way_goes_on_from_its_end() -> None:
     at.command("go", {"to": 2})
     moves(at, "A1", "A2")
     at.command("variation", {"to": 0})
+    at.command("go", {"to": 3})
     at.command("undo", {})
     at.command("resign", {})
     told = at.record()[0]
@@ -292,6 +293,7 @@ def test_the_engine_answers_where_a_way_ends() -> None:
     moves(at, "C3")
     assert (snapshot(at).variation, wanted(at)) == (0, None)
     at.command("variation", {"to": 1})
+    at.command("go", {"to": 2})
     at.command("undo", {})
     moves(at, "B2")
     assert (snapshot(at).variation, wanted(at)) == (1, Kind.MOVE)

@@ -389,3 +389,13 @@ def test_a_port_that_is_taken_is_named() -> None:
         told = CliRunner().invoke(main, ["web", "--no-browser", "--port", str(port)])
     assert told.exit_code == 1
     assert f"port {port} of 127.0.0.1 cannot be had" in told.output
+
+
+def test_half_a_record_is_not_opened() -> None:
+    with served() as (session, port), socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+        text = b"(;SZ[5];B[aa];W[bb];B[cc])"
+        head = b"POST /game.sgf HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n"
+        client.sendall(head % (port, len(text)) + text[:20])
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(100) == b""
+        assert session.snapshot().line == ()

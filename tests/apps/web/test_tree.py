@@ -91,6 +91,17 @@ def test_a_record_of_more_variations_than_can_be_shown_says_how_many_are_left_ou
     assert len(snapshot(at).variations) == 2
 
 
+@pytest.mark.parametrize("cut_off", [False, True], ids=["whole", "without its last parenthesis"])
+def test_variations_beyond_the_nodes_of_a_tree_and_those_that_cannot_be_read_are_counted(
+    monkeypatch: pytest.MonkeyPatch, cut_off: bool
+) -> None:
+    monkeypatch.setattr("engine.records.sgf_source.MAX_NODES", 6)
+    text = b"(;SZ[5]RU[AGA]C[(;W[aa\\])];B[aa](;W[bb](;B[cc])(;B[zz]))(;W[dd];B[ee](;W[ab])(;W[ac]))(;W[ba]))"
+    at = session(PEOPLE)
+    at.open(text[: len(text) - cut_off])
+    assert len(snapshot(at).variations) + snapshot(at).notice.left_out == 5
+
+
 def test_comments_markup_and_names_are_changed_and_saved(tmp_path: Path) -> None:
     at = session(PEOPLE, tmp_path)
     moves(at, "C3")

@@ -62,6 +62,9 @@ def test_networks_for_single_sizes_are_copied_too_and_replace_earlier_ones(tmp_p
     assert best.read_bytes() == candidate.read_bytes()
     (copied,) = folder_of(best).iterdir()
     assert copied.read_bytes() == (folder_of(candidate) / "5x5.safetensors").read_bytes()
+    fresh = tmp_path / "fresh.safetensors"
+    assert gated(candidate, files[1], "--threshold", "0.001", "--promote", str(fresh)).exit_code == 0
+    assert [each.name for each in folder_of(fresh).iterdir()] == ["5x5.safetensors"]
 
 
 def test_the_network_that_played_is_copied_though_its_file_is_replaced_meanwhile(

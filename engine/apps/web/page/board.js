@@ -191,7 +191,14 @@ function previews(move, isTouch) {
   return true;
 }
 
+// The last board may have been larger.
+function clampCursor() {
+  const clamp = (number, count) => Math.min(Math.max(number, 0), count - 1);
+  cursor = [clamp(cursor[0], page.state.width), clamp(cursor[1], page.state.height)];
+}
+
 function drawCursor() {
+  clampCursor();
   const [x, y] = placeOf(nameOf(...cursor));
   const side = 0.96 * UNIT;
   at("hover").replaceChildren(
@@ -200,9 +207,7 @@ function drawCursor() {
 }
 
 function moveCursor(columns, rows) {
-  const {width, height} = page.state;
-  const clamp = (number, count) => Math.min(Math.max(number, 0), count - 1);
-  cursor = [clamp(cursor[0] + columns, width), clamp(cursor[1] + rows, height)];
+  cursor = [cursor[0] + columns, cursor[1] + rows];
   drawCursor();
   const move = nameOf(...cursor);
   const candidate = page.state.candidates.findIndex((each) => each.move === move);
@@ -218,12 +223,17 @@ const CURSOR_KEYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], A
 
 export function listenToBoard() {
   const board = at("board");
-  board.addEventListener("pointerdown", (event) => event.pointerType === "mouse" && event.button === 0 && board.blur());
+  // That of the last press: some browsers do not say it of a click.
+  let pointer = "mouse";
+  board.addEventListener("pointerdown", (event) => {
+    pointer = event.pointerType;
+    if (pointer === "mouse" && event.button === 0) board.blur();
+  });
   // A click must not focus the board: the arrow keys would move its cursor instead of walking through the game.
   board.addEventListener("mousedown", (event) => event.preventDefault());
   board.addEventListener("click", (event) => {
     const move = page.state && pointUnder(event);
-    if (move && !previews(move, event.pointerType === "touch")) choose(move);
+    if (move && !previews(move, pointer === "touch")) choose(move);
   });
   board.addEventListener("pointermove", (event) => {
     const {state} = page;

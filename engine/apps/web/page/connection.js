@@ -43,41 +43,54 @@ function setOffline(isOffline) {
 }
 
 function receive(state, show) {
-  const before = page.state;
+  const [before, wasOffline] = [page.state, page.isOffline];
   setOffline(false);
   show(state);
-  if (before && before.session !== state.session && state.moves === 0 && kept) restore(kept);
-  else if (state.moves && !(before && isSameGame(before, state))) {
+  if (kept && state.session !== kept.session && !hasPersonMoved(state)) return restore(kept);
+  if (!state.moves) {
+    // Another game has begun, or all its moves were taken back.
+    clearTimeout(saving);
+    kept = null;
+  } else if (!(before && isSameGame(before, state))) {
     clearTimeout(saving);
     saving = setTimeout(keep, SAVE_MILLISECONDS);
   }
-  if (kept && state.session === kept.session) {
-    kept.shown = state.shown;
-    kept.clock = clockOf(state);
-  }
+  if (kept && state.session === kept.session) Object.assign(kept, placeOf(state));
+  if (wasOffline) document.dispatchEvent(new Event("connected"));
 }
+
+// The engine begins by itself where it has the first move.
+const hasPersonMoved = ({moves, variations, players}) =>
+  moves > 1 || (moves === 1 && players[{b: "black", w: "white"}[variations[0].colors[0].toLowerCase()]] !== "engine");
 
 const KEPT = ["session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info"];
 const isSameGame = (one, two) =>
   KEPT.every((name) => JSON.stringify(one[name]) === JSON.stringify(two[name])) &&
   Object.keys(one.estimates).length === Object.keys(two.estimates).length;
 
-const clockOf = (state) => (state.clock ? {clock: state.clock_settings, left: state.clock.left} : null);
+// What a record lacks: the position shown, who plays and how, the switches and the clocks.
+function placeOf({shown, variation, players, rank, seconds, visits, review_seconds, switches, clock, clock_settings}) {
+  const settings = {...players, seconds, visits, review_seconds, ...(rank === null ? {} : {rank})};
+  return {shown, variation, settings, switches, clock: clock && {clock: clock_settings, left: clock.left}};
+}
 
 async function keep() {
-  const {session, shown, players, variation} = page.state;
-  const clock = clockOf(page.state);
+  const {session} = page.state;
+  const place = placeOf(page.state);
   try {
     const answer = await fetch("/game.sgf");
-    if (answer.ok) kept = {session, shown, players, variation, clock, record: await answer.text()};
+    if (answer.ok && page.state.moves) kept = {session, ...place, record: await answer.text()};
   } catch { /* the events notice the lost connection */ }
 }
 
-async function restore({record, shown, players, variation, clock}) {
+async function restore({record, shown, variation, settings, switches, clock}) {
+  kept = null;
   if (!(await post("/game.sgf", record))) return;
   if (variation) await send("variation", {to: variation});
   await send("go", {to: shown});
-  await send("configure", players);
+  await send("switch", switches);
+  await send("configure", settings);
   if (clock) await send("clock", clock);
+  document.dispatchEvent(new Event("connected"));
   announce(t("restored"));
 }

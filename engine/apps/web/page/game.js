@@ -64,9 +64,10 @@ function showRanks() {
   const nameOf = (each) => (each === "full" ? t("full") : each);
   for (const id of ["rank", "new-rank"]) {
     const select = at(id);
-    const names = ranks.map(nameOf).join();
+    // Until the engine has started, nobody knows whether it has ranks: what is shown then nobody chose.
+    const names = [rank !== null, ...ranks.map(nameOf)].join();
     if (select.dataset.names === names) continue;
-    const chosen = select.value || rank;
+    const chosen = select.dataset.names?.startsWith("true") ? select.value : rank;
     select.dataset.names = names;
     select.replaceChildren(...ranks.map((each) => new Option(nameOf(each), each)));
     select.value = ranks.includes(chosen) ? chosen : rank ?? "full";

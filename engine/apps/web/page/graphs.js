@@ -44,9 +44,11 @@ export function showEstimates() {
   drawGraph(at("score-graph"), leads.map(([px, , lead]) => [px, 50 - (50 * lead) / most]), 50);
   setText(at("score-top"), t("leads", {color: t("black"), lead: most}));
   setText(at("score-bottom"), t("leads", {color: t("white"), lead: most}));
-  const now = hovered === null ? state.estimates[state.shown] ?? state.estimates[state.shown - 1] : state.estimates[hovered];
+  // Without a hovered move that of the position shown; while it has none yet, that of the one before.
+  const number = hovered ?? (state.shown in state.estimates ? state.shown : state.shown - 1);
+  const now = state.estimates[number];
   const text = now ? estimateText(now) : hovered === null ? "" : t("not_analyzed");
-  setText(at("estimate"), hovered === null ? text : t("after_move", {number: moveNumber(hovered), text}));
+  setText(at("estimate"), !text || number === state.shown ? text : t("after_move", {number: moveNumber(number), text}));
 }
 
 function numberUnder(event) {

@@ -2,6 +2,8 @@
 
 import {at, element, page, send, setText, setValue} from "/shared.js";
 
+// A comment is being written that the server does not know yet.
+let isWriting = false;
 const INFO = ["PB", "BR", "PW", "WR", "EV", "RO", "PC", "DT"];
 let tool = "";
 
@@ -49,7 +51,7 @@ export function drawMarkup(placeOf, stoneAt, unit) {
 export function showRecord() {
   const {state} = page;
   setText(at("note"), state.note);
-  setValue(at("comment"), state.note);
+  if (!isWriting) setValue(at("comment"), state.note);
   for (const name of INFO) setValue(at(`info-${name}`), state.info[name] ?? "");
   for (const button of at("tools").children) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
 }
@@ -64,6 +66,13 @@ export function listenToRecord() {
   // The engine may move while a person writes: the comment belongs to the position where the writing began.
   let place = {};
   at("comment").addEventListener("focus", () => { place = {variation: page.state.variation, to: page.state.shown}; });
-  at("comment").addEventListener("change", () => send("edit", {note: at("comment").value, ...place}));
+  const write = async () => {
+    const isKept = await send("edit", {note: at("comment").value, ...place});
+    // While the connection is lost, the text waits in its field.
+    if (isKept || !page.isOffline) isWriting = false;
+  };
+  at("comment").addEventListener("input", () => { isWriting = true; });
+  at("comment").addEventListener("change", write);
+  document.addEventListener("connected", () => isWriting && document.activeElement !== at("comment") && write());
   for (const name of INFO) at(`info-${name}`).addEventListener("change", () => send("edit", {[name]: at(`info-${name}`).value}));
 }

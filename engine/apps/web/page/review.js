@@ -49,7 +49,7 @@ export function showReview() {
   ];
   fillRows("mistakes", list, cells, ({number}) => ({number}));
   for (const row of at("mistakes").tBodies[0].rows) row.ariaCurrent = String(Number(row.dataset.number) === state.shown + 1);
-  setText(at("mistake-count"), list.length ? t("mistake_count", {shown: list.length, all: state.mistakes.length}) : t("no_mistakes"));
+  setText(at("mistake-count"), state.mistakes.length ? t("mistake_count", {shown: list.length, all: state.mistakes.length}) : t("no_mistakes"));
   setText(at("taught"), lessonText(lesson()));
 }
 
