@@ -6,8 +6,10 @@ from engine.evaluators.finding import find_network
 from weights.registry import load
 from weights.shipped import network_named
 
-NETWORK_OPTIONS = ("--net", "--model", "-model")
-FILE_OPTIONS = (*NETWORK_OPTIONS, "--config", "-config", "--book")
+NETWORK_OPTIONS = ("--net", "--model", "-model", "--human-model", "-human-model")
+CREATED_OPTION = "--eval-cache"
+"""The option of a file that need not exist yet."""
+FILE_OPTIONS = (*NETWORK_OPTIONS, "--config", "-config", "--book", CREATED_OPTION)
 
 
 def words_with_options(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:

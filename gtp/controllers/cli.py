@@ -33,11 +33,14 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
 
 
 def _with_full_paths(options: tuple[str, ...]) -> list[str]:
-    """Replace relative paths of existing files in the options by absolute ones."""
+    """Replace relative paths of files in the options by absolute ones."""
     from engine.evaluators.option_files import words_with_options
 
-    return [start + (_full_path(value) if option else value) for option, start, value in words_with_options(options)]
+    return [start + (_full_path(option, value) if option else value) for option, start, value in words_with_options(options)]
 
 
-def _full_path(word: str) -> str:
-    return str(Path(word).absolute()) if Path(word).exists() else word
+def _full_path(option: str, word: str) -> str:
+    from engine.evaluators.option_files import CREATED_OPTION
+
+    # The memory of evaluations is a file that a session makes; other words may be names of networks and books.
+    return str(Path(word).absolute()) if Path(word).exists() or option == CREATED_OPTION else word

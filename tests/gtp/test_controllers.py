@@ -174,6 +174,18 @@ def test_files_get_their_full_paths(options: tuple[str, ...], tmp_path: Path, mo
     assert command_of("ogs", setup("ogs", *options).stdout)[-1].removeprefix("--net=") == expected
 
 
+def test_files_beside_the_network_get_their_full_paths_and_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.net").write_text("no network")
+    command = command_of("ogs", setup("ogs", "--eval-cache", "memory.bin").stdout)
+    assert command[-1] == str(tmp_path / "memory.bin")
+    for name in ("people.net", "nowhere.net"):
+        refused = setup("ogs", "--human-model", name)
+        assert (refused.exit_code, refused.stdout, name in refused.stderr) == (1, "", True)
+
+
 def test_the_ogs_file_has_all_that_a_bot_needs() -> None:
     found = json_of(setup("ogs").stdout)
     assert {"apikey", "bot", "allowed_board_sizes", "allowed_live_settings"} <= set(found)

@@ -130,14 +130,12 @@ def test_time_options(options: dict[str, Any], clock: str | None) -> None:
     assert settings == (None if clock is None else parse_clock(clock))
 
 
-def test_colors_change_unless_they_are_fixed_and_always_with_engines_or_openings(tmp_path: Path) -> None:
+def test_colors_change_unless_they_are_fixed_which_engines_and_openings_refuse(tmp_path: Path) -> None:
     (tmp_path / "book.sgf").write_text("(;SZ[5];B[cc])")
-    assert MatchOptions.of(engines=["a=b", "c=d"], alternate=False).settings().alternates
-    assert (
-        MatchOptions.of(black="a", white="b", games=2, size=5, openings=[tmp_path], alternate=False)
-        .settings()
-        .alternates
-    )
+    for given in ({"engines": ["a=b", "c=d"]}, {"black": "a", "white": "b", "games": 2, "openings": [tmp_path]}):
+        with pytest.raises(MatchError, match="--fixed-colors is for --black and --white without --openings"):
+            MatchOptions.of(**given, alternate=False).settings()
+    assert MatchOptions.of(engines=["a=b", "c=d"]).settings().alternates
     assert MatchOptions.of(black="a", white="b").settings().alternates
     assert not MatchOptions.of(black="a", white="b", alternate=False).settings().alternates
 

@@ -13,7 +13,7 @@ from engine.settings.options import options_of
 def doctor(net: str | None, as_json: bool) -> None:
     """Show what Keima found on this machine, and measure the network here.
 
-    The exit status is 1 if the network cannot be used.
+    The exit status is 1 if there are problems.
     """
     from engine.apps.doctor.findings import find_out
     from engine.apps.doctor.report import page

@@ -21,6 +21,7 @@ OPTIONAL = {
     "matplotlib": "plots",
     "ray": "self-play on many machines",
     "optuna": "tuning of search parameters",
+    "onnx": "networks as ONNX files",
 }
 """What the optional packages are needed for."""
 _MIB = 1 << 20
@@ -104,7 +105,7 @@ def _network(net: str | None) -> dict[str, Any] | None:
     return {
         "name": network.facts.name,
         "file": os.fspath(file),
-        "backend": choose(spec),
+        "backend": network.evaluator.attributes.name.partition("-")[0],
         "precision": network.facts.precision,
         "evaluations_per_s": speeds,
     }

@@ -59,6 +59,8 @@ class MatchOptions:
 
     def settings(self) -> MatchSettings:
         """Return the settings of the match. Reads the openings. Raises MatchError."""
+        if not self.alternate and (self.engines or self.openings):
+            raise MatchError("--fixed-colors is for --black and --white without --openings")
         width, height = (self.size, self.size) if isinstance(self.size, int) else self.size
         return MatchSettings(
             entrants=self._entrants(),
@@ -68,7 +70,7 @@ class MatchOptions:
             komi=self.komi,
             handicap=self.handicap,
             rules=self.rules,
-            alternate=self.alternate or bool(self.engines),
+            alternate=self.alternate,
             openings=self._openings(width, height),
             referee=self.referee,
             time=self.time_settings(),

@@ -188,8 +188,8 @@ class GameState:
     def _undo(self, fields: dict[str, Any]) -> None:
         """Take back steps up to and including the person's last one; a single one if both players are of one kind.
 
-        Stones that a record sets up count as a person's. Where there is no step of a person, show the game before this
-        one. Refused before the end of the line: moves that are not shown would be lost.
+        Stones that a record sets up are a person's. Where there are none, show the game before this one. Refused before
+        the end of the line: moves that are not shown would be lost.
         """
         tree, players = self.tree, self.settings.players
         if tree.shown is not tree.end:
@@ -306,8 +306,7 @@ class GameState:
         people = {color: given.pop(name) for color, name in ((BLACK, "PB"), (WHITE, "PW")) if name in given}
         if given or people:
             about = {key: text for key, text in (self.info | given).items() if key not in ("PB", "PW")}
-            settings = replace(self.settings, people=dict(self.settings.people) | people, about=about)
-            self._open.settings = settings
+            self._open.settings = replace(self.settings, people=dict(self.settings.people) | people, about=about)
         self._save()
 
     def _node(self, fields: dict[str, Any]) -> Node:
@@ -406,7 +405,7 @@ class GameState:
     def check_time(self) -> bool:
         """End the game if the time of the player to move is over; return whether it was."""
         clock = self._open.clock
-        if clock is None or clock.running is None or clock.seconds_left is None or clock.seconds_left > 0:
+        if clock is None or clock.running is None or clock.seconds_left != 0:
             return False
         self._lose_on_time(clock.running)
         return True

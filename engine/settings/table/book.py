@@ -10,7 +10,7 @@ BOOK_ROWS: tuple[Setting, ...] = (
         text(
             "book",
             "Opening book to play from: a file, or the name of one that ships with Keima, such as 3x3. It is used in "
-            "games of its size, rules and komi.",
+            "games of its size and rules, and of its komi unless it is exact.",
             metavar="FILE",
             default_text="none",
         ),

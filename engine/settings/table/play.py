@@ -90,7 +90,8 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ("gtp", "play", "web", FORM, GTP),
         choice(
             "rank",
-            "Rank of a weaker opponent: moves are drawn among likely ones that lose few points.",
+            "Rank of a weaker opponent, 21k to 6d: a short search and, below the strongest ranks, a move drawn among "
+            "likely ones that lose few points.",
             FULL,
             choices=(*RANKS, FULL),
             metavar="RANK",
