@@ -36,7 +36,8 @@ def _with_full_paths(options: tuple[str, ...]) -> list[str]:
     """Replace relative paths of files in the options by absolute ones."""
     from engine.evaluators.option_files import words_with_options
 
-    return [start + (_full_path(option, value) if option else value) for option, start, value in words_with_options(options)]
+    words = words_with_options(options)
+    return [start + (_full_path(option, value) if option else value) for option, start, value in words]
 
 
 def _full_path(option: str, word: str) -> str:

@@ -80,7 +80,6 @@ def _memory_mib() -> int | None:
 
 def _network(net: str | None) -> dict[str, Any] | None:
     """Return the network, how it is computed here, and its evaluations/s by board; None for playouts."""
-    from engine.evaluators.backends import choose
     from engine.evaluators.factory import Computing, open_network
     from engine.evaluators.finding import find_network
     from engine.records.human_profiles import MEASURED_PROFILE

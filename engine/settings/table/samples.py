@@ -106,7 +106,10 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         Heading.DATA,
         ("train plot",),
         output_file(
-            "out", "File to write the plot to (PNG).", default_text="RUN/metrics.png, RUN/progress.png of keima zero", reason="A plot is one file."
+            "out",
+            "File to write the plot to (PNG).",
+            default_text="RUN/metrics.png, RUN/progress.png of keima zero",
+            reason="A plot is one file.",
         ),
         integer("window", "Most lines that a moving average covers.", 20, least=1),
     ),
