@@ -9,6 +9,7 @@ answers while numpy, numba and the network still load.
 import atexit
 import gc
 import io
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -249,10 +250,13 @@ def player_params(options: dict[str, Any]) -> "SearchParams":
 
 def idle_command(options: dict[str, Any]) -> Callable[[int, int], list[str]] | None:
     """Return what a session runs while it waits: a measurement for `auto`, where nothing else decides."""
+    from engine.support.installation import MEASURES, this_program
+
+    if os.environ.get(MEASURES) == "0":
+        return None
     asked = (options["backend"], options["precision"], options["max_memory"], options["human_model"])
     if asked != ("auto", "auto", None, None) or options["device"] not in ("auto", "cpu") or options["listen"]:
         return None
-    from engine.support.installation import this_program
     from weights.shipped import network_named
 
     net = network_named(options["net"])

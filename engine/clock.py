@@ -5,7 +5,8 @@ Knows nothing of search or GTP. A `Clock` measures each color's own moves, becau
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -28,6 +29,9 @@ _MAIN_TIME_LENGTH = 0.6
 _LONGEST = 2.0
 _RESERVE_PER_MOVE = 0.05
 _MAX_RESERVE_SHARE = 0.1
+# And at most this share of the time that is left, a smaller one where the increment covers the lag buffer: a clock that ran
+# on while the connection was lost has less than was planned, and moves are not to be played without any thought.
+_MOST_RESERVED, _MOST_RESERVED_BESIDE_INCREMENT = 0.9, 0.5
 # The lag buffer takes at most a fifth of a move's share of the time, or up to half of it while that is below 0.05 s.
 # Without this bound, a buffer of 0.5 s would leave no search time in fast games.
 _MAX_LAG_SHARE = 0.2
@@ -172,6 +176,23 @@ class Clock:
         self._charge(self._sides[color], elapsed)
         return elapsed
 
+    @contextmanager
+    def turn(self, color: int, *, is_charged: bool = True) -> Iterator[None]:
+        """Let the color's clock run during the block; within the block of an earlier call, which goes on, do nothing.
+
+        is_charged: whether the color pays for it, as for a move that is played.
+        """
+        if self._running is not None:
+            yield
+            return
+        self.start(color)
+        try:
+            yield
+        finally:
+            if is_charged:
+                self.stop()
+            self._running = None
+
     def set_time_left(self, color: int, seconds: float, count: int) -> None:
         """Set a color's time: main time if count is 0, else seconds for `count` stones or periods."""
         seconds = max(0.0, seconds)
@@ -240,7 +261,9 @@ class Clock:
         # The reserve must last if the game goes on to two moves a point.
         most_left = max(left, (_LONGEST * area - move_number) / 2)
         each = max(_RESERVE_PER_MOVE, self.lag_buffer - settings.increment)
-        reserve = min(each * most_left, _MAX_RESERVE_SHARE * settings.main)
+        is_granted = settings.increment > self.lag_buffer
+        most_reserved = _MOST_RESERVED_BESIDE_INCREMENT if is_granted else _MOST_RESERVED
+        reserve = min(each * most_left, _MAX_RESERVE_SHARE * settings.main, most_reserved * side.main)
         bank = max(0.0, side.main - reserve)
         share = bank / left * _weight(move_number, area)
         if settings.increment > 0:

@@ -155,20 +155,20 @@ class Game:
     def handicap(self) -> int:
         """Black's handicap: setup stones plus the initial run of black moves, or 0 if fewer than 2.
 
-        White passes within the run are skipped. A white stone at the start, or two white moves in a row, mean that
-        there is no handicap.
+        White passes within the run are skipped. A white stone at the start means that there is no handicap; where two
+        white moves in a row end the run, a position was sent by moves, and only setup stones count, as in KataGo.
         """
         if self.setup_white:
             return 0
         stones = len(self.setup_black)
-        previous = BLACK
-        for color, vertex in self.moves:
-            if color == WHITE and (vertex != PASS or previous == WHITE):
-                if previous == WHITE:
-                    stones = len(self.setup_black)
+        for number, (color, vertex) in enumerate(self.moves):
+            if color == BLACK:
+                stones += vertex != PASS
+            elif number + 1 < len(self.moves) and self.moves[number + 1].color == WHITE:
+                stones = len(self.setup_black)
                 break
-            stones += color == BLACK and vertex != PASS
-            previous = color
+            elif vertex != PASS:
+                break
         return stones if stones >= 2 else 0
 
     @property

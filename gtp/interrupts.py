@@ -75,6 +75,11 @@ class Interrupts:
             with self._changed:
                 self._running = before
 
+    @property
+    def is_ending(self) -> bool:
+        """True if a later line has stopped the running search."""
+        return self._must_end()
+
     def _must_end(self) -> bool:
         return self._running is not None and self.requested(*self._running)
 

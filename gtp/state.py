@@ -152,6 +152,11 @@ class GtpState:
         """True if there is no stone; costs nothing on a fresh board."""
         return self._game is None or not any(map(self._game.color_at, points(self.width, self.height)))
 
+    def can_play_on(self, width: int, height: int) -> bool:
+        """Return False for boards that the network is known not to play on; before it is loaded, True for all."""
+        player = self.player_loader.if_ready()
+        return player is None or player.network is None or player.network.knows(width, height)
+
     def configure(self, config: SessionConfig) -> None:
         """Change the settings of the session; board, rules and komi stay."""
         self.config = config
@@ -237,6 +242,8 @@ class GtpState:
             fates: tuple[list[list[int]], ...] = ([], [], [])
             for chain in chains(self.game):
                 fates[2 if dead & set(chain) else 1 if seki & set(chain) else 0].append(chain)
+            if self.interrupts.is_ending:
+                return Status(*fates)  # what was judged in a hurry is not kept
             self._status = Status(*fates)
             self.clean_up.learn(self.game, dead)
         return self._status

@@ -278,3 +278,15 @@ def test_a_command_that_is_interrupted_ends_with_the_status_of_that(monkeypatch:
     monkeypatch.setattr("engine.apps.doctor.findings.find_out", interrupted)
     result = CliRunner().invoke(keima.main, ["doctor"])
     assert (result.exit_code, result.stderr) == (130, "Aborted!\n")
+
+
+@pytest.mark.parametrize(("measures", "runs"), [("0", False), ("1", True), (None, True)])
+def test_no_session_measures_in_its_opponents_time_where_a_match_forbids_it(
+    measures: str | None, runs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KEIMA_MEASURES", raising=False)
+    if measures is not None:
+        monkeypatch.setenv("KEIMA_MEASURES", measures)
+    options = {"backend": "auto", "precision": "auto", "max_memory": None, "human_model": None}
+    options |= {"device": "auto", "listen": None, "net": "keima-t7c96", "threads": None}
+    assert (keima.idle_command(options) is not None) is runs

@@ -317,3 +317,35 @@ def test_no_budget_takes_more_than_is_there() -> None:
                 budget = budget_of(Clock(make(main)), BLACK, move, 361)
                 assert budget is not None
                 assert budget < main
+
+
+def test_a_search_that_plays_nothing_is_not_charged_and_a_turn_within_a_turn_is_the_same_turn() -> None:
+    hands = Hands()
+    clock = Clock(CANADIAN, now=hands)
+    with clock.turn(BLACK, is_charged=False), clock.turn(BLACK):
+        hands.time += 20
+        assert clock.allotment(BLACK, 0, 81) is not None
+    assert clock.time_left(BLACK) == (60, 0)
+    with clock.turn(BLACK):
+        hands.time += 20
+        with clock.turn(BLACK):
+            hands.time += 5
+    assert clock.time_left(BLACK) == (35, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "left", "least"),
+    [
+        (TimeSettings(Kind.ABSOLUTE, 1800), 60, 0.05),
+        (TimeSettings(Kind.FISCHER, 600, increment=5), 10, 3),
+    ],
+    ids=["absolute", "fischer"],
+)
+def test_a_clock_with_less_left_than_was_planned_still_gives_time_to_think(
+    settings: TimeSettings, left: float, least: float
+) -> None:
+    clock = Clock(settings)
+    clock.set_time_left(BLACK, left, 0)
+    budget = budget_of(clock, BLACK, 200, 361)
+    assert budget is not None
+    assert least < budget < left / 2

@@ -14,7 +14,7 @@ from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
 from engine.programs.answers import parse_score
 from engine.programs.commands import introduced, rules_command, size_command
-from engine.programs.program import Program, ProgramFailure, Reply, Trouble, printable
+from engine.programs.program import RESTING, Program, ProgramFailure, Reply, Trouble, printable
 from engine.rules import Rules
 from engine.vertex import format_vertex
 
@@ -85,7 +85,7 @@ class EngineProcess:
         if self._program is not None:
             return
         try:
-            self._program = Program(self.command)
+            self._program = Program(self.command, RESTING)
             called = introduced(self.ask)
             commands = self.ask("list_commands")
             self._commands = frozenset(commands.text.split()) if commands.ok else frozenset()

@@ -140,6 +140,8 @@ class MatchSettings:
             fields[f"name {entrant.label}"] = entrant.name
         return fields | {
             "alternate": self.alternates,
+            # Colors and openings follow it.
+            "order": list(self.labels),
             # None instead of 0, as in folders of matches from before there was a handicap.
             "handicap": self.handicap or None,
             "openings": None if self.openings is None else self.openings.to_json(),

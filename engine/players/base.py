@@ -120,8 +120,11 @@ class Player(Protocol):
     def ponder(self, game: Game) -> None:
         """Search for the side to move until `stop` or the limit of pondering, and keep the tree."""
 
-    def dead_stones(self, game: Game) -> list[list[int]]:
-        """Return the dead chains of a finished game, each as a list of vertices."""
+    def dead_stones(self, game: Game, limits: Limits | None = None) -> list[list[int]]:
+        """Return the dead chains of a finished game, each as a list of vertices.
+
+        limits: None judges as long as it takes.
+        """
 
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the chains that live in seki, each as a list of vertices."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from engine.color import EMPTY, for_color, opponent
 from engine.game import Game, Move
-from engine.players.base import Avoided, Decision, Player, all_but
+from engine.players.base import Avoided, Decision, Limits, Player, all_but
 from engine.players.moves import liberties_of, safe_vertices
 from engine.rules import Scoring, Tax
 from engine.scoring import area_score
@@ -47,14 +47,14 @@ class CleanUp:
         if self.dead is None and game.rules.may_agree and game.is_over and self.goes_on(game):
             self.dead = frozenset(dead)
 
-    def judge(self, game: Game, player: Player) -> None:
-        """Determine the dead stones as if both players passed now and agreed."""
+    def judge(self, game: Game, player: Player, limits: Limits | None = None) -> None:
+        """Determine the dead stones as if both players passed now and agreed. limits: see `Player.dead_stones`."""
         ended = game.copy()
         ended.set_rules(replace(game.rules, friendly_pass=True))
         # Some rules need more than two passes.
         while not ended.is_over:
             ended.play(ended.to_play, PASS)
-        self.dead = frozenset(vertex for chain in player.dead_stones(ended) for vertex in chain)
+        self.dead = frozenset(vertex for chain in player.dead_stones(ended, limits) for vertex in chain)
 
     def remember(self, game: Game) -> None:
         """Record that the moves so far have not changed which stones are dead."""

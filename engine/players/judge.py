@@ -140,14 +140,14 @@ class Judge:
         seki = tuple(vertex for chain in seki_chains(game, ownership) for vertex in chain)
         return Judgement(ownership, dead, self.sure, seki)
 
-    def final_ownership(self, game: Game) -> Ownership:
-        """Return `ownership` without limits, cached for the position, so that all answers about it agree."""
+    def final_ownership(self, game: Game, limits: Limits | None = None) -> Ownership:
+        """Return `ownership`, without limits cached for the position, so that all answers about it agree."""
         position = _position(game)
         if self._last is None or self._last[0] != position:
             self._stop.clear()
-            ownership = self.ownership(game)
+            ownership = self.ownership(game, limits)
             # A judgement that was stopped early is less reliable and must not be cached.
-            if self._stop.is_set():
+            if self._stop.is_set() or limits is not None:
                 return ownership
             self._last = (position, ownership)
         return self._last[1]

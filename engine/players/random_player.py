@@ -38,7 +38,7 @@ class RandomPlayer:
     def ponder(self, game: Game) -> None:
         """Do nothing: there is no search."""
 
-    def dead_stones(self, game: Game) -> list[list[int]]:
+    def dead_stones(self, game: Game, limits: Limits | None = None) -> list[list[int]]:
         """Return no chains."""
         return []
 

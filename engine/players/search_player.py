@@ -39,6 +39,7 @@ from engine.search.analysis import Wanted, snapshot
 from engine.search.avoided import avoid_table
 from engine.search.move_choice import choose_vertex, temperature_at
 from engine.search.params import SearchParams
+from engine.search.pruning import make_room
 from engine.search.search import Search
 from engine.search.stoppers import (
     EventStopper,
@@ -321,11 +322,11 @@ class SearchPlayer:
         """Return the dead stones for a search that must begin at once."""
         return agreed_dead(game, self.judge.glance(game)) if dead_matter(game, color) else []
 
-    def dead_stones(self, game: Game) -> list[list[int]]:
+    def dead_stones(self, game: Game, limits: Limits | None = None) -> list[list[int]]:
         """Return the chains whose points the opponent is expected to own or, by the rules, owns."""
         if counts_as_it_stands(game):
             return enclosed_chains(game)
-        return dead_chains(game, self.judge.final_ownership(game))
+        return dead_chains(game, self.judge.final_ownership(game, limits))
 
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the living chains beside neutral points, without territory of their own."""
@@ -360,6 +361,8 @@ class SearchPlayer:
         judgement = self.judge.judge(game, Limits(visits=_WARM_UP_VISITS))
         gains(game, BLACK, judgement)
         final_score(game, [vertex for chain in chains(game) for vertex in chain])
+        # A full tree must not wait for a compiler in the middle of a move.
+        make_room(self.search.tree, self.search.params.subtree_value_bias_free_share)
         self.clear_cache()
         self.new_game()
 

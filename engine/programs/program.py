@@ -14,12 +14,12 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import IO, NamedTuple
 
 from engine.support.command_line import startable
-from engine.support.installation import with_own_path
+from engine.support.installation import MEASURES, with_own_path
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,8 @@ READ_AHEAD = 1 << 20
 """Memory for lines read ahead, in bytes; a program that writes more blocks on its own pipe."""
 MAX_PRINTED = 200
 STDERR_LINES = 8
+RESTING = {MEASURES: "0"}
+"""Variables for a program that must not compute in its opponent's time, unless it ponders."""
 # Interval at which a wait for a reply checks that the process still runs.
 _LOOK_SECONDS = 1.0
 _END = None
@@ -85,9 +87,10 @@ class _Lines(queue.Queue[bytes | None]):
 class Program:
     """A running GTP program. One thread at a time may `ask` or `watch`; `interrupt` and `kill` are thread-safe."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, variables: Mapping[str, str] | None = None) -> None:
         """Start a command line in its own process group; the program `keima` is the one that runs.
 
+        variables: of its environment, beside those of this process.
         Raises ProgramFailure (crash) if it cannot be started.
         """
         self.command = command
@@ -101,6 +104,7 @@ class Program:
                 # be killed together with its own children.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                env=None if variables is None else {**os.environ, **variables},
             )
         except (OSError, ValueError, IndexError) as error:
             raise ProgramFailure(Trouble.CRASH, f"cannot start {command!r}: {error}") from error

@@ -12,6 +12,8 @@ from engine.support.command_line import joined
 
 _NAME = "keima"
 _LOG = logging.getLogger(__name__)
+MEASURES = "KEIMA_MEASURES"
+"""Variable of the environment: "0" keeps a GTP session from measuring backends in the opponent's time."""
 
 
 def installed_program() -> list[str]:

@@ -184,11 +184,12 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
         def think(emit: Emit) -> str:
             color = state.game.to_play if options.color is None else options.color
-            player = state.player_loader.get()
-            reporter = Reporter(state, options, color, emit)
-            reporter.ask_network(player, state.game)
-            with state.interrupts.searching(command.line, signal):
-                decision = decide(state, color, reporter.watch, options.avoided)
+            with state.clock.turn(color, is_charged=plays):
+                player = state.player_loader.get()
+                reporter = Reporter(state, options, color, emit)
+                reporter.ask_network(player, state.game)
+                with state.interrupts.searching(command.line, signal):
+                    decision = decide(state, color, reporter.watch, options.avoided)
             if signal is Signal.LINE and state.interrupts.requested(command.line, signal):
                 # A cancelled search plays nothing, and its result must not be mistaken for a move.
                 return f"play {_CANCELLED}"
@@ -214,7 +215,7 @@ def kata_search_cancellable(state: GtpState, command: Command) -> str:
 def _choose(state: GtpState, command: Command, signal: Signal) -> str:
     expect(command.args, 1)
     color = parse_color(command.args[0])
-    with state.interrupts.searching(command.line, signal):
+    with state.clock.turn(color, is_charged=False), state.interrupts.searching(command.line, signal):
         decision = decide(state, color)
     if signal is Signal.LINE and state.interrupts.requested(command.line, signal):
         return _CANCELLED

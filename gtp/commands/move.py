@@ -48,22 +48,23 @@ def decide(
 ) -> "Decision":
     """Choose a move for `color` within the clock's budget; `state.last_search` keeps the search.
 
+    A turn that the caller has begun on the clock goes on.
+
     watch: called by the player with the running search. avoided: moves that are not searched.
     game: the current game under other rules, None for those in force.
     """
     observer = Observer(state, color, watch)
-    state.clock.start(color)
     try:
-        player = state.player_loader.get()
-        decision = player.genmove(game or state.game, color, _limits(state, color), observer.watch, avoided)
-        if player.params.delay_scale > 0.0 and observer.search is not None:
-            from engine.players.delay import delay_of
+        with state.clock.turn(color):
+            player = state.player_loader.get()
+            decision = player.genmove(game or state.game, color, _limits(state, color), observer.watch, avoided)
+            if player.params.delay_scale > 0.0 and observer.search is not None:
+                from engine.players.delay import delay_of
 
-            left = _allotment(state, color)  # of this move, after its search
-            delay = delay_of(observer.search, decision.vertex, player.params)
-            state.player_loader.pause(delay if left is None else min(delay, left.most_seconds))
+                left = allotment(state, color)  # of this move, after its search
+                delay = delay_of(observer.search, decision.vertex, player.params)
+                state.player_loader.pause(delay if left is None else min(delay, left.most_seconds))
     finally:
-        state.clock.stop()
         observer.close()
     # A last check: sending an illegal move would lose the game.
     if not decision.resign and not state.game.is_legal(color, decision.vertex):
@@ -96,15 +97,15 @@ def _limits(state: GtpState, color: int) -> "Limits":
     # The controller has left: answer with one visit instead of searching for nobody.
     if state.player_loader.cancelled:
         return Limits(visits=_HURRIED_VISITS)
-    allotment = _allotment(state, color)
+    given = allotment(state, color)
     seconds = config.seconds
-    if allotment is None and seconds is None and config.visits is None:
+    if given is None and seconds is None and config.visits is None:
         seconds = config.fallback_seconds
     # The rank comes last: below full strength it replaces the visits.
-    return at_rank(limits_within(allotment, config.visits, seconds), config.rank, state.width, state.height)
+    return at_rank(limits_within(given, config.visits, seconds), config.rank, state.width, state.height)
 
 
-def _allotment(state: GtpState, color: int) -> "Allotment | None":
+def allotment(state: GtpState, color: int) -> "Allotment | None":
     """Return what the clock gives for the present move, less the time since it began."""
     return state.clock.allotment(color, state.game.move_number, state.width * state.height)
 

@@ -33,6 +33,9 @@ def loadsgf(state: GtpState, command: Command) -> str:
         raise GtpError(_CANNOT_LOAD) from None
     if not (MIN_SIZE <= game.width <= MAX_SIZE and MIN_SIZE <= game.height <= MAX_SIZE):
         raise GtpError(_CANNOT_LOAD)
+    if not state.can_play_on(game.width, game.height):
+        log.warning("%s: the network does not know boards of %dx%d", path, game.width, game.height)
+        raise GtpError(_CANNOT_LOAD)
     for warning in record.warnings[:_MOST_WARNINGS]:
         log.warning("%s: %s", path, warning)
     state.adopt(game)

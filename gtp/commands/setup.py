@@ -16,8 +16,7 @@ def boardsize(state: GtpState, command: Command) -> str:
     sides = [parse_int(text) for text in command.args]
     if not all(MIN_SIZE <= side <= MAX_SIZE for side in sides):
         raise GtpError("unacceptable size")
-    player = state.player_loader.if_ready()
-    if player is not None and player.network is not None and not player.network.knows(sides[0], sides[-1]):
+    if not state.can_play_on(sides[0], sides[-1]):
         raise GtpError("unacceptable size")
     state.reset(sides[0], sides[-1])
     return ""

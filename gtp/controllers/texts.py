@@ -120,6 +120,8 @@ verbose=f
 logFile=kgsGtp-keima
 """
 
+_FAR_AWAY = ("-override-config", "lagBuffer=1")
+"""Options for a server that charges what the connection takes: a stall in the last period loses the game."""
 _OGS = """\
 {
     // gtp2ogs: gtp2ogs -c THIS-FILE
@@ -145,6 +147,15 @@ _OGS = """\
         fischer: { max_time_range: [30, 600], time_increment_range: [5, 300] },
         concurrent_games: 1,
     },
+    // Other games are declined: gtp2ogs would take three rapid games and 500 of correspondence at a time.
+    allowed_blitz_settings: null,
+    allowed_rapid_settings: {
+        simple: { per_move_time_range: [5, 30] },
+        byoyomi: { main_time_range: [0, 3600], period_time_range: [5, 30], periods_range: [1, 10] },
+        fischer: { max_time_range: [30, 600], time_increment_range: [3, 30] },
+        concurrent_games: 1,
+    },
+    allowed_correspondence_settings: null,
     max_games_per_player: 1,
     greeting: { en: "Hello, I am Keima, a Go engine. Have a good game!" },
     farewell: { en: "Thank you for the game!" },
@@ -212,7 +223,7 @@ CONTROLLERS: dict[str, Controller] = {
     ),
     "kgs": Controller(
         verb="gtp",
-        options=("--rules", "chinese-kgs"),
+        options=("--rules", "chinese-kgs", *_FAR_AWAY),
         text=_KGS,
         write=_for_properties,
         advice=(
@@ -222,7 +233,7 @@ CONTROLLERS: dict[str, Controller] = {
     ),
     "ogs": Controller(
         verb="gtp",
-        options=("--rules", "chinese-ogs", "--leela-lines"),
+        options=("--rules", "chinese-ogs", "--leela-lines", *_FAR_AWAY),
         text=_OGS,
         write=_as_words,
         advice=(

@@ -42,7 +42,7 @@ class ScriptedPlayer:
             game.play(color, vertex)  # its game is a copy: nothing may come of this
         return Decision(vertex, winrate=0.25)
 
-    def dead_stones(self, game: Game) -> list[list[int]]:
+    def dead_stones(self, game: Game, limits: Limits | None = None) -> list[list[int]]:
         """Return each scripted vertex as a chain."""
         return [[parse_vertex(name, game.width, game.height)] for name in self._dead]
 

@@ -303,6 +303,9 @@ def test_undo_never_takes_setup_back() -> None:
         ("", "B B2 W C3 B D4", 0),
         ("B2 D4", "B C4 W C3", 3),
         ("", "B B2 B D4 W pass W C3", 0),
+        ("", "B B2 B D4 W C3 W C4", 0),
+        ("B2 D4", "B C4 W C3 W E5", 2),
+        ("", "B B2 B D4 W C3 B E5 W E4 W E3", 2),
     ],
 )
 def test_handicap_counts_setup_and_the_first_run_of_black_moves(setup: str, moves: str, handicap: int) -> None:

@@ -109,7 +109,7 @@ class FakePlayer:
         """Count the call."""
         self.cleared += 1
 
-    def dead_stones(self, game: "Game") -> list[list[int]]:
+    def dead_stones(self, game: "Game", limits: "Limits | None" = None) -> list[list[int]]:
         """Return the chains in atari."""
         self.judged += 1
         return _chains_with_liberties(game, 1)

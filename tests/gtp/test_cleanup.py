@@ -1,7 +1,11 @@
 """Playing on where players differ on dead stones."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
+from engine.color import BLACK
 from engine.players import Decision, Limits
 from engine.vertex import PASS, parse_vertex
 from gtp.state import GtpState, SessionConfig
@@ -31,7 +35,7 @@ class Careful(FakePlayer):
             return super().genmove(game, color, limits, watch, avoided)
         return Decision(next((v for v in [*game.legal_vertices(color), PASS] if v not in forbidden), PASS))
 
-    def dead_stones(self, game):  # type: ignore[no-untyped-def]
+    def dead_stones(self, game, limits=None):  # type: ignore[no-untyped-def]
         """Return the stone on A1 once."""
         self.judged += 1
         stone = parse_vertex(DEAD, game.width, game.height)
@@ -143,3 +147,24 @@ def test_a_liberty_that_costs_points_is_left_for_a_better_move_near_by(lead: flo
 
     state = after(CORNER, Doubtful())
     assert ask(state, "kgs-genmove_cleanup b") == {"near": "B2", "liberty": "A2"}[found]
+
+
+def test_a_turn_of_the_clean_up_takes_the_time_of_one_move() -> None:
+    class Slow(Careful):
+        """Takes all its time, and thinks that each move costs points."""
+
+        def dead_stones(self, game, limits=None):  # type: ignore[no-untyped-def]
+            """Judge for as long as the limits say."""
+            time.sleep(limits.seconds)
+            return super().dead_stones(game)
+
+        def genmove(self, game, color, limits=Limits(), watch=None, avoided=None):  # type: ignore[no-untyped-def]  # noqa: B008
+            """Think for as long as the limits say."""
+            time.sleep(limits.bound)
+            return replace(super().genmove(game, color, limits, watch, avoided), score_lead=-100.0)
+
+    state = after(f"time_settings 0 4 4|{CORNER}", Slow())
+    begun = time.monotonic()
+    assert ask(state, "kgs-genmove_cleanup b") in ("A2", "B1")
+    assert time.monotonic() - begun < 1.2
+    assert state.clock.time_left(BLACK)[1] == 3

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,11 +139,13 @@ def test_the_models_are_listed_as_katago_does() -> None:
     assert len(json.loads(reply)) == 1
 
 
-def test_a_board_that_the_network_cannot_play_is_refused_and_nothing_changes() -> None:
+def test_a_board_that_the_network_cannot_play_is_refused_and_nothing_changes(tmp_path: Path) -> None:
     state = new_state(FakePlayer(network=RawNetwork(FixedEvaluator(), replace(FACTS, board_sizes=(5, 9)))))
     ask(state, "genmove b")  # loads the network
     before = ask(state, "showboard")
     assert [ask(state, f"boardsize {size}") for size in (4, 10, "5 13")] == ["? unacceptable size"] * 3
+    (tmp_path / "large.sgf").write_text("(;SZ[13];B[cc])")
+    assert ask(state, f"loadsgf {tmp_path / 'large.sgf'}") == "? cannot load file"
     assert ask(state, "showboard") == before
     assert ask(state, "boardsize 5 9") == ""
 

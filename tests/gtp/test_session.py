@@ -380,3 +380,23 @@ def test_the_handshake_imports_nothing_heavy() -> None:
     )
     result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+def test_a_status_that_an_interrupt_cut_short_is_judged_anew() -> None:
+    class Hurried(FakePlayer):
+        """Judges until it is stopped, once."""
+
+        def dead_stones(self, game, limits=None):  # type: ignore[no-untyped-def]
+            """Wait for the interrupt."""
+            if not self.judged:
+                self._stop.wait(20)
+            return super().dead_stones(game)
+
+    player, pipe, sink = Hurried(), Pipe(), io.BytesIO()
+    thread = threading.Thread(target=serve, args=(new_state(player), pipe, sink))
+    thread.start()
+    pipe.send(b"play b a1\nplay w a2\nfinal_status_list dead\n# interrupt\n")
+    wait_until(lambda: sink.getvalue().count(b"\n\n") == 3)
+    pipe.send(b"final_status_list dead\nfinal_status_list seki\nquit\n")
+    thread.join()
+    assert player.judged == 2

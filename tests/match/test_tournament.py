@@ -180,6 +180,13 @@ def test_other_settings_in_the_same_directory_are_an_error(tmp_path: Path, name:
         run_match(fast(fake(), fake(), **{name: value}), tmp_path)
 
 
+def test_other_colors_and_openings_by_another_order_of_the_engines_are_an_error(tmp_path: Path) -> None:
+    settings = fast(fake(), fake(), games=2, alternate=True)
+    run_match(settings, tmp_path)
+    with pytest.raises(MatchError, match="order was"):
+        run_match(replace(settings, entrants=settings.entrants[::-1]), tmp_path)
+
+
 def test_resuming_can_be_refused(tmp_path: Path) -> None:
     run_match(fast(fake(), fake()), tmp_path)
     with pytest.raises(MatchError, match="already holds a match"):

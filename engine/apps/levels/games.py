@@ -18,7 +18,7 @@ from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players import Limits, SearchPlayer, at_rank
 from engine.players.sharing import RunningSearches
-from engine.programs.program import Program, ProgramFailure
+from engine.programs.program import RESTING, Program, ProgramFailure
 from engine.rules import parse_rules
 from engine.scoring import final_score
 from engine.search.params import SearchParams
@@ -152,7 +152,7 @@ class Players:
     def _mover(self, name: str, side: int, stack: ExitStack) -> Mover:
         kind, _, strength = name.partition("-")
         if kind in self._commands:
-            program = Program(self._commands[kind])
+            program = Program(self._commands[kind], RESTING)
             stack.callback(program.close)
             return ProgramMover(program, self.size, (each.format(strength) for each in OPPONENTS[kind].setup))
         # Two players for each thread: their searches' memory is allocated once.
