@@ -29,8 +29,8 @@ _MAIN_TIME_LENGTH = 0.6
 _LONGEST = 2.0
 _RESERVE_PER_MOVE = 0.05
 _MAX_RESERVE_SHARE = 0.1
-# And at most this share of the time that is left, a smaller one where the increment covers the lag buffer: a clock that ran
-# on while the connection was lost has less than was planned, and moves are not to be played without any thought.
+# And at most this share of the time that is left, a smaller one where the increment covers the lag buffer: a clock that
+# ran on while the connection was lost has less than was planned, and moves are not to be played without any thought.
 _MOST_RESERVED, _MOST_RESERVED_BESIDE_INCREMENT = 0.9, 0.5
 # The lag buffer takes at most a fifth of a move's share of the time, or up to half of it while that is below 0.05 s.
 # Without this bound, a buffer of 0.5 s would leave no search time in fast games.

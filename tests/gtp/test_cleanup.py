@@ -1,10 +1,10 @@
 """Playing on where players differ on dead stones."""
 
-import time
 from dataclasses import replace
 
 import pytest
 
+from engine.clock import Clock
 from engine.color import BLACK
 from engine.players import Decision, Limits
 from engine.vertex import PASS, parse_vertex
@@ -150,21 +150,25 @@ def test_a_liberty_that_costs_points_is_left_for_a_better_move_near_by(lead: flo
 
 
 def test_a_turn_of_the_clean_up_takes_the_time_of_one_move() -> None:
+    used = [0.0]
+
     class Slow(Careful):
         """Takes all its time, and thinks that each move costs points."""
 
         def dead_stones(self, game, limits=None):  # type: ignore[no-untyped-def]
             """Judge for as long as the limits say."""
-            time.sleep(limits.seconds)
+            used.append(limits.seconds)
             return super().dead_stones(game)
 
         def genmove(self, game, color, limits=Limits(), watch=None, avoided=None):  # type: ignore[no-untyped-def]  # noqa: B008
             """Think for as long as the limits say."""
-            time.sleep(limits.bound)
+            used.append(limits.seconds)
             return replace(super().genmove(game, color, limits, watch, avoided), score_lead=-100.0)
 
-    state = after(f"time_settings 0 4 4|{CORNER}", Slow())
-    begun = time.monotonic()
+    state = after(CORNER, Slow())
+    state.clock = Clock(now=lambda: sum(used))
+    assert ask(state, "time_settings 0 8 4") == ""
     assert ask(state, "kgs-genmove_cleanup b") in ("A2", "B1")
-    assert time.monotonic() - begun < 1.2
-    assert state.clock.time_left(BLACK)[1] == 3
+    assert len(used) == 4
+    assert sum(used) < 2
+    assert state.clock.time_left(BLACK) == (8 - sum(used), 3)
