@@ -69,10 +69,11 @@ def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return those of `precisions` that may be chosen where none is asked for, the preferred one last.
 
     Others before it are taken where they were measured to be faster and, int8, to lose little (`keima bench --choose`).
-    int16 is left out beside tiles, and where AVX2 multiplies it by two instructions: there it did not win against fp32
-    on 19x19 at equal time (docs/performance.md).
+    int16 is left out beside tiles, and where two instructions multiply it and add the products but for convolutions on
+    an Intel: only those were seen to win against fp32 at equal time on 9x9 and 19x19 (docs/performance.md).
     """
-    is_fast = integers_here(lanes_here()) in ALL_FUSED and not tiles_here()
+    is_fused = integers_here(lanes_here()) in ALL_FUSED
+    is_fast = not tiles_here() and (is_fused or (_is_intel() and not is_transformer(spec)))
     # An Intel Xeon multiplies vectors of bf16 more slowly than float32: 1,122 evaluations/s of keima-t7c96 on 9x9,
     # 1,713 in fp32, 2,613 in int16. A Zen 5 does it 1.7 times as fast.
     last: tuple[Precision, Precision] = ("bf16", "int16") if _is_intel() else ("int16", "bf16")

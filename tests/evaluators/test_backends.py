@@ -155,9 +155,16 @@ def test_bf16_and_int8_by_tiles_come_before_int16(machine) -> None:
     assert kernels.automatic_precisions(SPEC) == ("int8", "fp32", "bf16")
 
 
+def test_int16_of_avx2_is_the_default_of_convolutions_on_an_intel(machine) -> None:
+    machine("openvino", "torch", instructions=PLAIN, processor_name=INTEL)
+    assert kernels.automatic_precisions(SPEC) == ("fp32", "int16")
+    assert backends.cpu_candidates(SPEC)[0] == ("numba", "int16")
+    assert kernels.automatic_precisions(EXAMPLES["transformer"]) == ("fp32",)
+
+
 @pytest.mark.parametrize("spec", [SPEC, EXAMPLES["transformer"]], ids=["convolutions", "transformer"])
-def test_int16_of_avx2_is_computed_only_where_it_is_asked_for(machine, spec) -> None:
-    machine("openvino", "torch", instructions=PLAIN)
+def test_int16_of_avx2_is_else_computed_only_where_it_is_asked_for(machine, spec) -> None:
+    machine("openvino", "torch", instructions=PLAIN, processor_name=AMD)
     assert kernels.precisions(spec) == ("fp32", "int16")
     assert kernels.automatic_precisions(spec) == ("fp32",)
     assert choose(spec, precision="int16") == "numba"

@@ -150,6 +150,7 @@ def test_int16_is_taken_without_bf16_if_one_instruction_adds_its_products(
 ) -> None:
     monkeypatch.setattr(backend_module, "tiles_here", lambda: False)
     monkeypatch.setattr(backend_module, "rounds_here", lambda: False)
+    monkeypatch.setattr(backend_module, "processor_name", lambda: "AMD EPYC")
     is_fused = integers_here(lanes_here()) in ALL_FUSED
     assert NumbaBackend(spec, threads=1, beside=False).name == f"numba-cpu-{'int16' if is_fused else 'fp32'}"
 
