@@ -59,14 +59,22 @@ def network_evaluator(
 
     for size, one in sized.items():
         require_same_use(spec, one, size)
-    able = cpu_candidates(spec) if is_automatic and precision == "int8" and backend == AUTO else []
-    pair = next((each for each in able if each[1] == precision), None)
+    pair = _begun(spec, backend, precision, threads) if is_automatic else None
     made = make_backend(spec, backend, precision, threads, device) if pair is None else backend_of(spec, pair, threads)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     if sized:
         _LOG.info("with the statistics of %s", ", ".join(map(text_of, sized)))
         return NetworkEvaluator(spec, SizedBackend(made, sized, make))
     return NetworkEvaluator(spec, made)
+
+
+def _begun(spec: NetSpec, backend: str, precision: str, threads: int | None) -> tuple[str, str] | None:
+    """Return the backend that `auto` computed int8 with before, which checks it on each board; None for others."""
+    if precision != "int8" or backend not in (AUTO, "openvino"):
+        return None
+    found = remembered(spec, threads)
+    able = [*(() if found is None else (found.best,)), *cpu_candidates(spec)]
+    return next((each for each in able if each[1] == precision and backend in (AUTO, each[0])), None)
 
 
 def _alike(spec: NetSpec, made: Backend, threads: int | None, *, is_checked: bool) -> Backend:

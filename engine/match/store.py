@@ -11,8 +11,8 @@ from typing import Any
 
 from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
-from engine.support.files import write_atomically
-from engine.support.run_folder import RunFolder
+from engine.support.files import read_object, write_atomically
+from engine.support.run_folder import SETTINGS_FILE, RunFolder
 
 FORMAT = {"format": "keima-match", "version": 2}
 
@@ -61,7 +61,11 @@ class Store:
         """
         self.records: dict[int, GameRecord] = {}
         self._directory, self._labels = directory, settings.labels
-        self._run = RunFolder(directory, FORMAT | settings.to_json(), failure=MatchError)
+        described = FORMAT | settings.to_json()
+        file = None if directory is None else directory / SETTINGS_FILE
+        if file is not None and file.exists() and "order" not in read_object(file, MatchError):
+            del described["order"]  # a match from before it was written
+        self._run = RunFolder(directory, described, failure=MatchError)
         if self._run.continues and not resume:
             raise MatchError(f"{directory} already holds a match, and resuming is off")
         self.reload()

@@ -81,6 +81,7 @@ def cache_directory() -> Path | None:
     checks = "-checked" if numba.config.BOUNDSCHECK else ""
     settings = {name: int(getattr(numba.config, name)) for name in _USUAL}
     unusual = "".join(f"-{name.lower()}{value}" for name, value in settings.items() if value != _USUAL[name])
+    unusual += "-max" if getattr(numba.config.OPT, "is_opt_max", False) else ""
     directory = parent and parent / f"kernels-{KEY}-{version}{checks}{unusual}"
     return directory if directory and is_private(directory) else None
 

@@ -30,7 +30,9 @@ def genmove_debug(state: GtpState, command: Command) -> str:
 
 def kata_search_debug(state: GtpState, command: Command) -> str:
     """Choose a move without playing it; describe the search on stderr."""
-    with state.interrupts.searching(command.line, Signal.STOP):
+    expect(command.args, 1)
+    color = parse_color(command.args[0])
+    with state.clock.turn(color, is_charged=False), state.interrupts.searching(command.line, Signal.STOP):
         return format_decision(state, _decide_and_describe(state, command)[1])
 
 

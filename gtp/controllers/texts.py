@@ -313,5 +313,8 @@ OTHER_NAMES = {"kgsgtp": "kgs", "gtp2ogs": "ogs", "lizzieyzy": "lizzie"}
 
 def configuration(controller: Controller, program: Sequence[str], options: Sequence[str]) -> str:
     """Return a controller's configuration for a program and the user's own options. Raises GoError."""
-    command = [*program, controller.verb, *controller.options, *options]
+    # A configuration of the user's decides itself what the connection takes.
+    has_own = not {"-config", "--config"}.isdisjoint(word.partition("=")[0] for word in options)
+    own = [word for word in controller.options if not (has_own and word in _FAR_AWAY)]
+    command = [*program, controller.verb, *own, *options]
     return Template(controller.text).substitute(command=controller.write(command))

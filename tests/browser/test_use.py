@@ -63,6 +63,23 @@ def test_a_server_that_is_started_again_gets_the_settings_and_the_comment_that_w
     assert opened.input_value("#comment") == "half a thought"
 
 
+def test_a_comment_that_is_given_up_leaves_the_field_to_the_position_shown(opened: Any, served: Served) -> None:
+    play(served, *GAME)
+    for number, note in ((1, "one"), (2, "two")):
+        served.session.command("go", {"to": number})
+        served.session.command("edit", {"note": note})
+    open_tab(opened, "record")
+    see(opened, "#note", "two")
+    opened.click("#comment")
+    opened.keyboard.press("End")
+    opened.keyboard.type("a")
+    opened.keyboard.press("Backspace")
+    opened.evaluate("document.activeElement.blur()")
+    served.session.command("go", {"to": 1})
+    see(opened, "#note", "one")
+    assert opened.input_value("#comment") == "one"
+
+
 def test_a_server_that_is_started_again_does_not_get_the_game_before_a_new_one(opened: Any, served: Served) -> None:
     play(served, *GAME)
     see(opened, "#number", "6 / 6")

@@ -173,8 +173,9 @@ def test_a_run_that_goes_on_checks_int8_that_auto_chose(
     makes, monkeypatch: pytest.MonkeyPatch, is_automatic: bool, made: list[tuple[str, str]]
 ) -> None:
     monkeypatch.setattr(backends, "make_backend", lambda *given: StandIn("asked for"))
-    network_evaluator(SPEC, precision="int8", threads=2, is_automatic=is_automatic)
-    assert makes == made
+    for backend in ("auto", "openvino"):
+        network_evaluator(SPEC, backend, precision="int8", threads=2, is_automatic=is_automatic)
+    assert makes == 2 * made
 
 
 def test_the_number_format_of_a_run_is_one_that_auto_chose(tmp_path: Path) -> None:

@@ -189,6 +189,7 @@ def test_files_beside_the_network_get_their_full_paths_and_are_checked(
 def test_the_ogs_file_has_all_that_a_bot_needs() -> None:
     found = json_of(setup("ogs").stdout)
     assert {"apikey", "bot", "allowed_board_sizes", "allowed_live_settings"} <= set(found)
+    assert "lagBuffer=1" in command_of("ogs", setup("ogs").stdout)
     # What gtp2ogs allows unless it is told otherwise would be played beside the one live game.
     assert (found["allowed_correspondence_settings"], found["allowed_blitz_settings"]) == (None, None)
     assert found["allowed_rapid_settings"]["concurrent_games"] == 1

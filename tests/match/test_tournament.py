@@ -185,6 +185,11 @@ def test_other_colors_and_openings_by_another_order_of_the_engines_are_an_error(
     run_match(settings, tmp_path)
     with pytest.raises(MatchError, match="order was"):
         run_match(replace(settings, entrants=settings.entrants[::-1]), tmp_path)
+    file = tmp_path / "settings.json"
+    kept = json.loads(file.read_text())
+    del kept["order"]  # as before it was written
+    file.write_text(json.dumps(kept))
+    assert len(run_match(settings, tmp_path).records) == 2
 
 
 def test_resuming_can_be_refused(tmp_path: Path) -> None:

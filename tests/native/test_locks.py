@@ -50,17 +50,19 @@ def test_a_lock_is_released_by_an_error() -> None:
 
 
 def test_an_interruption_while_python_waits_leaves_the_lock_free() -> None:
-    lock, is_held = new_lock(), threading.Event()
+    lock, is_held, may_end = new_lock(), threading.Event(), threading.Event()
 
     def hold() -> None:
         with holding(lock):
             is_held.set()
-            time.sleep(0.5)
+            may_end.wait(60)
 
     def interrupt() -> None:
-        while not lock[WAITING]:
+        deadline = time.monotonic() + 60
+        while not lock[WAITING] and time.monotonic() < deadline:
             time.sleep(0.001)
         signal.raise_signal(signal.SIGINT)  # Python hears it in the main thread, when the kernel returns
+        may_end.set()
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threads = [threading.Thread(target=each) for each in (hold, interrupt)]

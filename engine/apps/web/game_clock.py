@@ -22,6 +22,7 @@ class GameClock:
         self._running: int | None = None
         self._since = 0.0
         self._paused: float | None = None
+        self._out: int | None = None
         self.turn = 0
         """Changes whenever a clock is started, stopped or paused."""
 
@@ -43,6 +44,8 @@ class GameClock:
         if color is not None and (has_moved or (is_over and end is self._at)):
             is_in_time = self._clocks[color].spend(self._elapsed)
         self._at, self._paused = end, None
+        if not is_over:
+            self._out = None
         self.turn += 1
         self._running = None if is_over or end.move is None else opponent(end.move.color)
         self._since = self._now()
@@ -54,9 +57,9 @@ class GameClock:
         self.turn += 1
 
     def run_out(self, color: int) -> None:
-        """Stop both clocks with no time left for a color."""
-        self._clocks[color].resume(0.0, 0)
+        """Stop both clocks; `reading` shows no time for a color until a game that was taken back goes on."""
         self.stop()
+        self._out = color
 
     def pause(self, is_paused: bool) -> None:
         """Let the running clock wait, or go on."""
@@ -76,7 +79,7 @@ class GameClock:
     def reading(self) -> ClockReading:
         """Return both clocks as they are now."""
         elapsed = 0.0 if self._running is None else self._elapsed
-        left = {color: clock.time_left() for color, clock in self._clocks.items()}
+        left = {color: (0.0, 0) if color == self._out else clock.time_left() for color, clock in self._clocks.items()}
         return ClockReading(self.settings, left, self._running, elapsed, self._paused is not None)
 
     @property

@@ -104,7 +104,7 @@ class GameState:
     @property
     def may_undo(self) -> bool:
         """True if there is a move to take back, or a game before this one."""
-        return self.tree.end.number > 0 or self.has_previous
+        return self.tree.shown is self.tree.end and (self.tree.end.number > 0 or self.has_previous)
 
     @property
     def has_previous(self) -> bool:

@@ -258,6 +258,18 @@ def test_a_clock_that_has_run_out_shows_no_time() -> None:
     assert (shown.left[WHITE], shown.running) == ((0.0, 0), None)
 
 
+def test_a_game_that_was_lost_on_time_goes_on_with_the_time_before_the_move_when_it_is_taken_back() -> None:
+    clock, tree, watch = clock_of("absolute:10")
+    play(clock, tree, watch, "C3", 0.0)
+    play(clock, tree, watch, "D3", 4.0)
+    play(clock, tree, watch, "B2", 0.0)
+    clock.run_out(WHITE)
+    assert clock.reading().left == {BLACK: (10.0, 0), WHITE: (0.0, 0)}
+    tree.take_back()
+    clock.follow(tree.game_end, is_over=False)
+    assert clock.reading().left == {BLACK: (10.0, 0), WHITE: (6.0, 0)}
+
+
 def test_a_game_that_ended_by_passes_has_no_running_clock_wherever_one_looks() -> None:
     at = timed(PEOPLE, "absolute:600")
     moves(at, "C3", "pass", "pass")

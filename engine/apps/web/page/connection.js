@@ -10,6 +10,7 @@ let retry = 0;
 let saving = 0;
 // The game as this page saw it last: a server that was started again does not know it.
 let kept = null;
+let isRestoring = false;
 
 export function listen(show) {
   const connect = () => {
@@ -46,6 +47,7 @@ function receive(state, show) {
   const [before, wasOffline] = [page.state, page.isOffline];
   setOffline(false);
   show(state);
+  if (isRestoring) return;
   if (kept && state.session !== kept.session && !hasPersonMoved(state)) return restore(kept);
   if (!state.moves) {
     // Another game has begun, or all its moves were taken back.
@@ -61,7 +63,7 @@ function receive(state, show) {
 
 // The engine begins by itself where it has the first move.
 const hasPersonMoved = ({moves, variations, players}) =>
-  moves > 1 || (moves === 1 && players[{b: "black", w: "white"}[variations[0].colors[0].toLowerCase()]] !== "engine");
+  moves > 1 || (moves === 1 && players[{b: "black", w: "white"}[variations[0].colors[0]?.toLowerCase()]] !== "engine");
 
 const KEPT = ["session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info"];
 const isSameGame = (one, two) =>
@@ -79,18 +81,28 @@ async function keep() {
   const place = placeOf(page.state);
   try {
     const answer = await fetch("/game.sgf");
-    if (answer.ok && page.state.moves) kept = {session, ...place, record: await answer.text()};
+    const record = await answer.text();
+    // Another game may have begun meanwhile.
+    if (answer.ok && page.state.moves && page.state.session === session) kept = {session, ...place, record};
   } catch { /* the events notice the lost connection */ }
 }
 
 async function restore({record, shown, variation, settings, switches, clock}) {
+  isRestoring = true;
+  const isOpen = await post("/game.sgf", record);
+  isRestoring = false;
+  if (!isOpen) {
+    // Where the connection was lost again, the next one tries again.
+    if (!page.isOffline) kept = null;
+    return;
+  }
   kept = null;
-  if (!(await post("/game.sgf", record))) return;
   if (variation) await send("variation", {to: variation});
   await send("go", {to: shown});
   await send("switch", switches);
   await send("configure", settings);
   if (clock) await send("clock", clock);
+  await keep();
   document.dispatchEvent(new Event("connected"));
   announce(t("restored"));
 }

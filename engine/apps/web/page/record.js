@@ -65,13 +65,20 @@ export function listenToRecord() {
   });
   // The engine may move while a person writes: the comment belongs to the position where the writing began.
   let place = {};
-  at("comment").addEventListener("focus", () => { place = {variation: page.state.variation, to: page.state.shown}; });
+  let begun = "";
+  at("comment").addEventListener("focus", () => {
+    if (isWriting) return;
+    begun = at("comment").value;
+    place = {variation: page.state.variation, to: page.state.shown};
+  });
   const write = async () => {
     const isKept = await send("edit", {note: at("comment").value, ...place});
     // While the connection is lost, the text waits in its field.
-    if (isKept || !page.isOffline) isWriting = false;
+    if (!isKept && page.isOffline) return;
+    isWriting = false;
+    showRecord();
   };
-  at("comment").addEventListener("input", () => { isWriting = true; });
+  at("comment").addEventListener("input", () => { isWriting = at("comment").value !== begun; });
   at("comment").addEventListener("change", write);
   document.addEventListener("connected", () => isWriting && document.activeElement !== at("comment") && write());
   for (const name of INFO) at(`info-${name}`).addEventListener("change", () => send("edit", {[name]: at(`info-${name}`).value}));
