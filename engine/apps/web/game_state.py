@@ -188,7 +188,7 @@ class GameState:
     def _undo(self, fields: dict[str, Any]) -> None:
         """Take back steps up to and including the person's last one; a single one if both players are of one kind.
 
-        Stones that a record sets up are a person's. Where there are none, show the game before this one. Refused before
+        Stones that a record sets up are a person's. Without a step of theirs, show the game before it. Refused before
         the end of the line: moves that are not shown would be lost.
         """
         tree, players = self.tree, self.settings.players
