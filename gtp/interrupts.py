@@ -48,7 +48,7 @@ class Interrupts:
             for each in Signal:
                 if each <= signal:
                     self._last_line[each] = self._lines
-            if self._must_end():
+            if self.is_ending:
                 self._stop()
             self._changed.notify_all()
             return self._lines
@@ -78,15 +78,12 @@ class Interrupts:
     @property
     def is_ending(self) -> bool:
         """True if a later line has stopped the running search."""
-        return self._must_end()
-
-    def _must_end(self) -> bool:
         return self._running is not None and self.requested(*self._running)
 
     def _repeat_stop(self) -> None:
         with self._changed:
             while not self._closed:
-                if self._must_end():
+                if self.is_ending:
                     self._stop()
                     self._changed.wait(_REPEAT)
                 else:

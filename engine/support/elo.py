@@ -122,21 +122,39 @@ def fit_ratings(
     """
     if not results:
         return {}
+    names, score, games, ratings = _fitted(results, prior_draws)
+    reference = np.full(len(names), 1 / len(names)) if origin is None else np.eye(len(names))[names.index(origin)]
+    return {
+        name: _rating(score, games, ratings, one - reference, z)
+        for name, one in zip(names, np.eye(len(names)), strict=True)
+    }
+
+
+def fit_steps(
+    results: Sequence[Pairing], players: Sequence[str], prior_draws: float = 2.0, z: float = Z95
+) -> list[Rating]:
+    """Return by how much each of `players` but the first is above the one before, as `fit_ratings` rates all in `results`.
+
+    An interval of a difference: narrower than those of the two ratings, which share how far off their origin is.
+    Raises ValueError as `fit_ratings` does, and for a player without results.
+    """
+    names, score, games, ratings = _fitted(results, prior_draws)
+    one = np.eye(len(names))[[names.index(player) for player in players]]
+    return [_rating(score, games, ratings, step, z) for step in np.diff(one, axis=0)]
+
+
+_Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+_Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+def _fitted(results: Sequence[Pairing], prior_draws: float) -> tuple[list[str], _Matrix, _Matrix, _Vector]:
+    """Return the names of all players, `_score_matrix` and the most likely ratings, of sum 0 in natural units."""
     names = sorted({name for pairing in results for name in pairing[:2]})
     score, games = _score_matrix(results, names, prior_draws)
     if not _all_connected(score > 0):
         raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
     # The likelihood does not change when all ratings shift, so their sum is fixed at 0.
-    ratings = _most_likely(score, games, np.zeros(len(names)), np.ones((1, len(names))))
-    reference = np.full(len(names), 1 / len(names)) if origin is None else np.eye(len(names))[names.index(origin)]
-    fitted = {}
-    for name, one in zip(names, np.eye(len(names)), strict=True):
-        fitted[name] = _rating(score, games, ratings, one - reference, z)
-    return fitted
-
-
-_Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
-_Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
+    return names, score, games, _most_likely(score, games, np.zeros(len(names)), np.ones((1, len(names))))
 
 
 def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: float) -> tuple[_Matrix, _Matrix]:

@@ -44,6 +44,15 @@ def format_address(host: str, port: int) -> str:
     return f"{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def own_address() -> str:
+    """Return the address by which other machines of the network reach this one; its name where it has no network."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        # Nothing is sent: the system only says from which of its addresses it would send to one of RFC 5737.
+        probe.connect(("192.0.2.1", 9))
+        return str(probe.getsockname()[0])
+    return socket.gethostname()
+
+
 class LimitedThreads(ThreadingMixIn):
     """A thread for each connection, up to a limit; further connections get `refusal` and are closed.
 

@@ -13,6 +13,7 @@ from engine.support.elo import (
     elo_from_score,
     expected_score,
     fit_ratings,
+    fit_steps,
     wilson_interval,
 )
 
@@ -212,6 +213,18 @@ def test_ratings_above_a_player_have_the_errors_of_differences() -> None:
     chain = [Pairing(f"{n}", f"{n + 1}", 20, 20) for n in range(5)]
     errors = [fit_ratings(chain, origin="0")[f"{n}"].error for n in range(6)]
     assert errors == sorted(errors), "the longer the chain to the origin, the larger the error"
+
+
+def test_a_step_is_the_rating_above_the_player_before() -> None:
+    results = [Pairing("a", "b", 12, 28), Pairing("b", "c", 15, 25), Pairing("a", "c", 9, 31), Pairing("c", "d", 20, 20)]
+    to_b, to_c = fit_steps(results, ["a", "b", "c"])
+    assert to_b == pytest.approx(fit_ratings(results, origin="a")["b"])
+    assert to_c == pytest.approx(fit_ratings(results, origin="b")["c"])
+    ratings = fit_ratings(results)
+    assert to_c.high - to_c.low < sum(ratings[each].high - ratings[each].low for each in "bc")
+    assert fit_steps(results, ["a"]) == []
+    with pytest.raises(ValueError, match="e"):
+        fit_steps(results, ["a", "e"])
 
 
 def test_intervals_of_lopsided_results_settle_on_both_sides() -> None:

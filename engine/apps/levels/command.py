@@ -31,7 +31,7 @@ def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
         refuse_given(names, "is only for --measure")
         from engine.apps.levels.report import levels_table
 
-        print_tables(sys.stdout, [levels_table(side_of_levels(size, size), {}, [])])
+        print_tables(sys.stdout, [levels_table(side_of_levels(size, size), [])])
         return
     sys.exit(_measure(size, out, options))
 
@@ -39,7 +39,7 @@ def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
 def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     """Play the missing games and print the table; return the exit status."""
     from engine.apps.levels.games import OPPONENTS, Players, Result
-    from engine.apps.levels.measure import Measurement, measure, ratings
+    from engine.apps.levels.measure import Measurement, measure
     from engine.apps.levels.report import levels_table
     from engine.evaluators.factory import Computing, open_evaluator
     from engine.evaluators.named import identity_of
@@ -58,6 +58,6 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
         for results in measure(asked, players, out, stop.is_set):
             progress.update(f"{size}x{size}", len(results))
         stopped = stop.is_set()
-    print_tables(sys.stdout, [levels_table(size, ratings(results), results)])
+    print_tables(sys.stdout, [levels_table(size, results)])
     evaluator.close()
     return INTERRUPTED if stopped else 0

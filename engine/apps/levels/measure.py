@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.apps.levels.games import GNUGO, OPPONENTS, RULES, Players, Result, play_game
 from engine.settings.levels import LEVELS
-from engine.support.elo import Pairing, Rating, fit_ratings
+from engine.support.elo import Pairing, Rating, fit_ratings, fit_steps
 from engine.support.run_folder import RunFolder
 
 ANCHOR = GNUGO.players()[-1]
@@ -71,13 +71,34 @@ def measure(
 
 
 def ratings(results: Sequence[Result]) -> dict[str, Rating]:
-    """Return the ratings of all players that met, above GNU Go at level 10 or, without it, above their mean."""
+    """Return the ratings of all players that met, above GNU Go at level 10 or, without it, above their mean.
+
+    Empty until the games link all of them, which those of a run stopped early may not.
+    """
+    pairings = _pairings(results)
+    names = {name for each in pairings for name in each[:2]}
+    try:
+        return fit_ratings(pairings, origin=ANCHOR if ANCHOR in names else None)
+    except ValueError:
+        return {}
+
+
+def steps(size: int, results: Sequence[Result]) -> dict[str, Rating]:
+    """Return how far each rank that has a rating is above the one before it, if that one has a rating as well."""
+    rated = ratings(results)
+    met = [rank for rank in LEVELS[size] if rank in rated]
+    if not met:
+        return {}
+    next_rank = dict(pairwise(LEVELS[size]))
+    found = zip(pairwise(met), fit_steps(_pairings(results), met), strict=True)
+    return {rank: step for (before, rank), step in found if next_rank[before] == rank}
+
+
+def _pairings(results: Sequence[Result]) -> list[Pairing]:
     pairs: dict[tuple[str, str], list[float]] = {}
     for each in results:
         pairs.setdefault((each.first, each.second), []).append(each.points)
-    pairings = [
+    return [
         Pairing(first, second, points.count(1.0), points.count(0.0), points.count(0.5))
         for (first, second), points in pairs.items()
     ]
-    names = {name for each in pairings for name in each[:2]}
-    return fit_ratings(pairings, origin=ANCHOR if ANCHOR in names else None)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.apps.levels.games import Result
-from engine.apps.levels.measure import ANCHOR
+from engine.apps.levels.measure import ANCHOR, ratings, steps
 from engine.settings.levels import LEVELS
 
 if TYPE_CHECKING:
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from engine.support.elo import Rating
 
 
-def levels_table(size: int, ratings: "dict[str, Rating]", results: Sequence[Result]) -> "Table":
+def levels_table(size: int, results: Sequence[Result]) -> "Table":
     """Return a row for each rank, and for each other player that was met; without results, what the ranks are."""
     from rich.table import Table
 
-    origin = "GNU Go 3.8 at level 10" if ANCHOR in ratings else "the mean of all"
-    table = Table(title=f"{size}x{size}, Elo above {origin}" if results else f"{size}x{size}")
-    of_games = ("Elo", "95 %", "step", "games") if results else ()
+    rated, above = ratings(results), steps(size, results)
+    origin = "GNU Go 3.8 at level 10" if ANCHOR in rated else "the mean of all"
+    table = Table(title=f"{size}x{size}, Elo above {origin}" if rated else f"{size}x{size}")
+    if results and not rated:
+        table.caption = "No Elo yet: the games do not link all of these players."
+    of_games = ("Elo", "95 %", "step", "95 %", "games") if results else ()
     for heading in ("rank", "visits", "temperature", "most loss", *of_games):
         table.add_column(heading, justify="left" if heading == "rank" else "right")
-    before: float | None = None
     ranks = list(LEVELS[size])
-    for name in [*ranks, *sorted(ratings.keys() - set(ranks), key=lambda each: ratings[each].elo)]:
-        level, rating = LEVELS[size].get(name), ratings.get(name)
+    for name in [*ranks, *sorted(rated.keys() - set(ranks), key=lambda each: rated[each].elo)]:
+        level = LEVELS[size].get(name)
         words = ["", "", ""] if level is None else _level_words(level.visits, level.temperature, level.most_loss)
-        step = "" if rating is None or before is None or level is None else f"{rating.elo - before:+.0f}"
         count = sum(name in (each.first, each.second) for each in results)
-        found = (*_rating_words(rating), step, str(count or "")) if results else ()
+        found = (*_rating_words(rated.get(name)), *_rating_words(above.get(name)), str(count or "")) if results else ()
         table.add_row(name, *words, *found)
-        before = None if rating is None else rating.elo
     return table
 
 

@@ -91,6 +91,8 @@ def _serve(
         worker.start()
         threading.Thread(target=server.serve_forever, name="pages", daemon=True).start()
         click.echo(f"{server.url} is the page; Ctrl-C ends it.")
+        if server.url_elsewhere is not None:
+            click.echo(f"On other devices of the network it is {server.url_elsewhere}")
         if browser:
             webbrowser.open(server.url)
         while not stop.wait(WAIT_SECONDS):

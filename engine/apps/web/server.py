@@ -15,6 +15,7 @@ import threading
 import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +24,7 @@ from engine.apps.web.game_session import GameSession
 from engine.apps.web.view import view
 from engine.errors import GoError
 from engine.support.json_text import json_text
-from engine.support.serving import LOOPBACK, HostNames, LimitedThreads
+from engine.support.serving import LOOPBACK, HostNames, LimitedThreads, format_address, own_address
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +79,15 @@ class PageServer(LimitedThreads, HTTPServer):
     @property
     def url(self) -> str:
         """The page's address for a browser on this machine."""
-        host = "localhost" if self._host in LOOPBACK | {"0.0.0.0"} else self._host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_address[1]}/"
+        host = "localhost" if self._host in LOOPBACK or _is_any_address(self._host) else self._host
+        return f"http://{format_address(host, self.server_address[1])}/"
+
+    @property
+    def url_elsewhere(self) -> str | None:
+        """The page's address for the other machines of the network; None where none may open it, or `url` is it."""
+        if not _is_any_address(self._host):
+            return None
+        return f"http://{format_address(own_address(), self.server_address[1])}/"
 
     def event(self, after: int, seconds: float) -> tuple[int, bytes] | None:
         """Wait for a version of the session other than `after`; return it with its event, None after the timeout.
@@ -275,6 +283,14 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
         """Log a request at debug level."""
         log.debug(format, *args)
+
+
+def _is_any_address(host: str) -> bool:
+    """Return whether a server at `host` listens on all addresses of the machine, as at 0.0.0.0 and ::."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return not host
 
 
 def _read_fields(body: bytes) -> dict[str, Any]:

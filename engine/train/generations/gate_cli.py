@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.train.games.arena import ArenaSettings
     from engine.train.generations.gate import Gate, GateSettings
 
-REFUSED = 1
-"""The exit status if the candidate is not promoted."""
+REFUSED = 3
+"""The exit status if the candidate is not promoted; 1 is that of errors, 2 that of a wrong command line."""
 
 
 @click.command("gate", cls=Command)
@@ -30,7 +30,7 @@ REFUSED = 1
 @click.argument("best", type=click.Path())
 @options_of("train gate")
 def gate_command(**options: Any) -> None:
-    """Play CANDIDATE against BEST; exit with 0 if it wins clearly enough to take its place, else with 1.
+    """Play CANDIDATE against BEST; exit with 0 if it wins clearly enough to take its place, else with 3.
 
     Openings are drawn from the networks' policies, and each is played twice with changed colors. Example, after
     fine-tuning: keima train gate RUN/net.safetensors BEST.safetensors --promote BEST.safetensors

@@ -10,11 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from engine.apps.levels.games import GNUGO, KATAGO, Mover, Players, Result, play_game
-from engine.apps.levels.measure import ANCHOR, Measurement, measure, ratings
+from engine.apps.levels.measure import ANCHOR, Measurement, measure, ratings, steps
+from engine.apps.levels.report import levels_table
 from engine.errors import GoError
 from engine.game import Game
 from engine.search.params import SearchParams
 from engine.settings.levels import LEVELS
+from engine.support.tables import print_tables
 from engine.vertex import PASS
 from keima import main
 from tests.search.fakes import FakeEvaluator
@@ -150,6 +152,25 @@ def test_ratings_are_above_gnugo_at_level_10() -> None:
     assert found[ANCHOR].elo == 0
     assert 150 < found["8k"].elo < 200
     assert found["8k"].low < found["8k"].elo < found["8k"].high
+
+
+def test_a_step_is_known_between_neighbors_that_met() -> None:
+    games = [Result("20k", "21k", number, float(number % 3 > 0), 50) for number in range(30)]
+    games += [Result("17k", "21k", number, float(number % 5 > 0), 50) for number in range(30)]
+    found, above = ratings(games), steps(9, games)
+    assert set(above) == {"20k"}, "17k is not the rank after 20k"
+    assert above["20k"].elo == pytest.approx(found["20k"].elo - found["21k"].elo)
+    assert above["20k"].low < above["20k"].elo < above["20k"].high
+    assert steps(9, []) == {}
+
+
+def test_games_that_do_not_link_all_players_give_no_ratings_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    games = [Result("20k", "21k", 0, 1.0, 50), Result("14k", "15k", 0, 1.0, 50)]
+    assert ratings(games) == steps(9, games) == {}
+    print_tables(sys.stdout, [levels_table(9, games)])
+    shown = capsys.readouterr().out
+    assert "the games do not link all" in shown
+    assert "Elo above" not in shown
 
 
 def test_the_table_shows_every_rank_of_a_size() -> None:

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
@@ -399,3 +400,24 @@ def test_half_a_record_is_not_opened() -> None:
         client.shutdown(socket.SHUT_WR)
         assert client.recv(100) == b""
         assert session.snapshot().line == ()
+
+
+@pytest.mark.parametrize(("host", "is_elsewhere"), [("127.0.0.1", False), ("::1", False), ("0.0.0.0", True), ("::", True)])
+def test_a_server_for_the_network_names_an_address_for_other_machines(host: str, is_elsewhere: bool) -> None:
+    session = GameSession(GameSettings(SIZE, SIZE, players=PEOPLE))
+    try:
+        server = PageServer(session, host, 0)
+    except OSError as error:
+        pytest.skip(f"{host} cannot be had here: {error}")
+    try:
+        assert server.url == f"http://localhost:{server.server_address[1]}/"
+        elsewhere = server.url_elsewhere
+        assert (elsewhere is not None) == is_elsewhere
+        if elsewhere is not None:
+            name = urlsplit(elsewhere).hostname or ""
+            assert name not in {"localhost", "0.0.0.0", "::"}
+            assert server.names.knows(name), "the server answers to the name that it prints"
+            assert urlsplit(elsewhere).port == server.server_address[1]
+    finally:
+        session.close()
+        server.server_close()

@@ -12,6 +12,7 @@ from engine.nets.random import random_spec
 from engine.records.sgf_source import iterate_records
 from engine.train.cli import train
 from engine.train.generations.gate import Gate
+from engine.train.generations.gate_cli import REFUSED
 from weights import native
 from weights.sized import folder_of, write_sized
 
@@ -37,7 +38,7 @@ def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path,
     candidate, best = networks
     goal, records = tmp_path / "promoted.safetensors", tmp_path / "games.sgfl"
     refused = gated(candidate, best, "--threshold", "0.999", "--promote", str(goal))
-    assert refused.exit_code == 1, refused.output
+    assert refused.exit_code == REFUSED == 3, refused.output
     assert refused.stdout.startswith("refused: +")
     assert not goal.exists()
     words = ["--threshold", "0.001", "--promote", str(goal), "--records", str(records), "--json"]
