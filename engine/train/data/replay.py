@@ -108,7 +108,8 @@ class Window:
         _windows.add(self)
         self.refresh()
         if self.total == 0:
-            raise BadSamples(f"{self.folder}: no samples in folders such as 9x9")
+            reason = "no samples in folders such as 9x9" if self.folder.is_dir() else "no such folder"
+            raise BadSamples(f"{self.folder}: {reason}")
 
     def __len__(self) -> int:
         return sum(group.count for group in self._groups.values())

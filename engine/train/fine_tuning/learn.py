@@ -116,8 +116,7 @@ def _learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, sto
     source = WindowSource(Window(options.out / _SAMPLES, scale=math.inf), config.batch_size, _SEED)
 
     def report(progress: Progress) -> None:
-        text = f"step {progress.step} of {progress.steps}, loss {progress.figures['loss']:.3f}"
-        bar.update(text, progress.step, progress.steps, left=progress.seconds_left, line=text)
+        bar.update(progress.text, progress.step, progress.steps, left=progress.seconds_left)
 
     bar.update("training")
     run = options.out / _TRAIN

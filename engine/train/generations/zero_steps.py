@@ -187,7 +187,7 @@ class LocalSteps:
 
         def show(progress: Progress) -> None:
             figures.update(progress.figures)
-            self._show(f"step {progress.step} of {target}, loss {progress.figures['loss']:.4f}")
+            self._show(replace(progress, steps=target).text)
 
         if begun < target:
             # The step counts over all generations, so the optimizer and the schedule continue from the last one.

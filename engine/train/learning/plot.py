@@ -42,7 +42,10 @@ def plot_run(run: Path, window: int = 20) -> bytes:
     """
     lines = read_metrics(run)
     if not lines:
-        raise GoError(f"{run / METRICS_FILE}: no metrics: is this the folder of a training run?")
+        reason = (
+            "no metrics yet" if (run / CONFIG_FILE).exists() else "no metrics: is this the folder of a training run?"
+        )
+        raise GoError(f"{run / METRICS_FILE}: {reason}")
     panels = [(title, names) for title, names in _PANELS if any(name in line for name in names for line in lines)]
     rows = -(-len(panels) // _COLUMNS)
     width, height = _INCHES

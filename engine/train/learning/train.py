@@ -38,12 +38,22 @@ _ASKED_EVERY = 10
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run. figures: means over the last steps, as in metrics.jsonl."""
+    """The progress of a run.
+
+    seconds_left: None before the first line of metrics. figures: means over the steps of the newest line, as in
+    metrics.jsonl; empty before it.
+    """
 
     step: int
     steps: int
-    seconds_left: float
+    seconds_left: float | None
     figures: Mapping[str, float]
+
+    @property
+    def text(self) -> str:
+        """The step, and the loss once it is known."""
+        loss = self.figures.get("loss")
+        return f"step {self.step} of {self.steps}{'' if loss is None else f', loss {loss:.4f}'}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ def train(
     """Train until the configured step or hour, until `stop` is set, or until the data end.
 
     data: batches of `config.batch_size` for this process. start: the initial network, None for random weights.
-    report: called for every line of metrics.
+    report: called for every line of metrics, and for every step before the first one, which slow steps keep waiting.
     Raises TrainingError, CheckpointError or WeightsError if the run cannot start or continue.
     """
     limit = 3600 * config.hours or math.inf
@@ -152,6 +162,8 @@ def train(
                         log.write(step, figures | {"samples": samples, "seconds": seconds})
                         left = (config.steps - step) * (samples / step) / figures["samples_per_s"]
                         report(Progress(step, config.steps, min(left, limit - seconds), figures))
+                elif not figures and devices.main:
+                    report(Progress(step, config.steps, None, figures))
                 if step % config.checkpoint_every == 0:
                     trained, saved_at = save(), step
         if step != saved_at:

@@ -50,7 +50,7 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
 
         def report(progress: Progress) -> None:
             text = format_metrics(progress.figures, *_SHOWN_METRICS)
-            line = f"step {progress.step}/{progress.steps}: {text}"
+            line = f"step {progress.step}/{progress.steps}{': ' if text else ''}{text}"
             bar.update(text, progress.step, progress.steps, left=progress.seconds_left, line=line)
 
         bar.update("compiling and reading")

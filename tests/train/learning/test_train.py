@@ -39,6 +39,19 @@ def test_it_learns_what_the_samples_show(tmp_path: Path) -> None:
     assert result.net.provenance["steps"] == "100"
 
 
+def test_steps_show_before_the_first_line_of_metrics(tmp_path: Path) -> None:
+    shown: list[Progress] = []
+    train(tiny_config(steps=9, log_every=4, checkpoint_every=100), MadeUpSource(), tmp_path, report=shown.append)
+    assert [each.step for each in shown] == [1, 2, 3, 4, 8, 9]
+    assert (
+        [bool(each.figures) for each in shown]
+        == [each.seconds_left is not None for each in shown]
+        == [False] * 3 + [True] * 3
+    )
+    assert shown[0].text == "step 1 of 9"
+    assert shown[3].text == f"step 4 of 9, loss {shown[3].figures['loss']:.4f}"
+
+
 def test_a_resumed_run_has_the_same_losses_bit_for_bit(tmp_path: Path) -> None:
     whole = train(tiny_config(), MadeUpSource(), tmp_path / "whole")
     stop = threading.Event()
