@@ -133,7 +133,7 @@ def fit_ratings(
 def fit_steps(
     results: Sequence[Pairing], players: Sequence[str], prior_draws: float = 2.0, z: float = Z95
 ) -> list[Rating]:
-    """Return by how much each of `players` but the first is above the one before, as `fit_ratings` rates all in `results`.
+    """Return how far each of `players` but the first is above the one before, as `fit_ratings` rates them all.
 
     An interval of a difference: narrower than those of the two ratings, which share how far off their origin is.
     Raises ValueError as `fit_ratings` does, and for a player without results.

@@ -216,7 +216,8 @@ def test_ratings_above_a_player_have_the_errors_of_differences() -> None:
 
 
 def test_a_step_is_the_rating_above_the_player_before() -> None:
-    results = [Pairing("a", "b", 12, 28), Pairing("b", "c", 15, 25), Pairing("a", "c", 9, 31), Pairing("c", "d", 20, 20)]
+    games = {"ab": (12, 28), "bc": (15, 25), "ac": (9, 31), "cd": (20, 20)}
+    results = [Pairing(*pair, *counts) for pair, counts in games.items()]
     to_b, to_c = fit_steps(results, ["a", "b", "c"])
     assert to_b == pytest.approx(fit_ratings(results, origin="a")["b"])
     assert to_c == pytest.approx(fit_ratings(results, origin="b")["c"])
