@@ -117,7 +117,7 @@ class MoveFacts:
     chains that are in atari only since the move. saved: own chains that were in atari before and are not any more.
     ladders_made, ladders_broken: that work only since the move, or worked only before it. groups: those whose survival
     changed, the largest change in points first. regions: (before, after). better: the search's variation, None if its
-    first move was played. refutation: the best variation after the move.
+    first move was played or its visits were too few for one. refutation: the best variation after the move.
     """
 
     number: int
@@ -229,7 +229,7 @@ def move_facts(
         # As in a review: what a deeper search changes after the first choice is not the player's loss.
         points_lost=0.0 if is_first else max(0.0, lost),
         winrate_lost=0.0 if is_first else fall,
-        better=None if is_first else before.best,
+        better=None if is_first or not before.best.moves else before.best,
     )
 
 

@@ -31,12 +31,15 @@ def move_text(facts: MoveFacts) -> list[str]:
         f"Black's win rate {before.winrate:.1%} to {after.winrate:.1%} "
         f"({before.visits:,} and {after.visits:,} visits).",
     ]
-    if facts.better is None:
-        lines.append("It is the search's first choice.")
-    else:
+    if facts.better is not None:
         name = "Better" if facts.points_lost >= _LEAST_LOSS else "The search's choice"
         lines.append(f"{name}: {_line(facts.better, size)}.")
-    lines.append(f"The answer: {_line(facts.refutation, size)}.")
+    elif facts.before.best.moves:
+        lines.append("It is the search's first choice.")
+    else:
+        lines.append("Before it, the search had too few visits to prefer a move.")
+    if facts.refutation.moves:
+        lines.append(f"The answer: {_line(facts.refutation, size)}.")
     lines += _on_the_board(facts)
     lines += [f"{_group_change(change, size)}." for change in facts.groups[:_MOST_GROUPS]]
     lines += _region_changes(facts)
@@ -55,8 +58,9 @@ def position_text(facts: PositionFacts) -> list[str]:
     lines = [
         f"{_player(facts.to_play)} to play: {_lead(measured.lead)}, Black's win rate {measured.winrate:.1%} "
         f"({measured.visits:,} visit{'' if measured.visits == 1 else 's'}).",
-        f"Best: {_line(facts.best, size)}.",
     ]
+    if facts.best.moves:
+        lines.append(f"Best: {_line(facts.best, size)}.")
     if facts.turn is not None:
         lines.append(f"A pass costs {facts.turn.points:.1f} points: {_line(facts.turn.line, size)}.")
     lines += [f"{_atari(each, size)}." for each in facts.ataris]

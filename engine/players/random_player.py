@@ -19,7 +19,7 @@ class RandomPlayer:
 
     def __init__(self, seed: int = 1) -> None:
         self.params = SearchParams(seed=seed)
-        self._generator = np.random.default_rng(seed)
+        self._generator = np.random.default_rng(seed or None)
         self._stop = threading.Event()
 
     def genmove(
@@ -27,7 +27,12 @@ class RandomPlayer:
     ) -> Decision:
         """Return a random move, or a pass if only eyes are left."""
         # Without eyes left open, random games would never end.
-        vertices = [vertex for vertex in safe_vertices(game, color) if not fills_eye(game, color, vertex)]
+        refused = (avoided or {}).get(color, {})
+        vertices = [
+            vertex
+            for vertex in safe_vertices(game, color)
+            if refused.get(vertex, 0) <= 0 and not fills_eye(game, color, vertex)
+        ]
         return Decision(int(self._generator.choice(vertices)) if vertices else PASS)
 
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
@@ -69,7 +74,7 @@ class RandomPlayer:
 
     def restart(self) -> None:
         """Reset the random numbers to the seed."""
-        self._generator = np.random.default_rng(self.params.seed)
+        self._generator = np.random.default_rng(self.params.seed or None)
 
     def close(self) -> None:
         """Do nothing: there are no resources."""

@@ -1,5 +1,7 @@
 """Decides when to resign: the position was hopeless for several own turns, late enough, and behind in points."""
 
+from itertools import count as count_from
+
 from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.players.base import Decision
@@ -36,9 +38,14 @@ class Resigner:
 
         Repeated searches of one turn count once, and undone turns do not count.
         """
-        before = {turn for turn in self._turns[color] if turn < game.move_number}
-        self._turns[color] = {*before, game.move_number} if is_hopeless(game, color, decision, params) else set()
-        if not params.allow_resignation or len(self._turns[color]) < params.resign_turns:
+        turns, turn = self._turns[color], game.move_number
+        turns = (
+            {turn, *(each for each in turns if each < turn)} if is_hopeless(game, color, decision, params) else set()
+        )
+        self._turns[color] = turns
+        # Moves that were played by hand break the row.
+        in_a_row = next(count for count in count_from(1) if turn - 2 * count not in turns) if turns else 0
+        if not params.allow_resignation or in_a_row < params.resign_turns:
             return False
         return judgement is None or not wins_by_counting(game, color, judgement)
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from engine.color import BLACK, WHITE, for_color
+from engine.color import BLACK, WHITE, for_color, opponent
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
@@ -37,7 +37,7 @@ from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
 from engine.search.avoided import avoid_table
-from engine.search.move_choice import choose_vertex, temperature_at
+from engine.search.move_choice import choose_vertex, draws, temperature_at
 from engine.search.params import SearchParams
 from engine.search.pruning import make_room
 from engine.search.search import Search
@@ -246,8 +246,8 @@ class SearchPlayer:
         stoppers: list[Stopper] = []
         if limits.most_seconds is not None and limits.seconds is not None:
             stoppers.append(PlannedStopper(limits.seconds, limits.most_seconds, self._speed, is_kept=limits.is_kept))
-        elif limits.seconds is not None and self.params.stops_early:
-            share = self.params.lcb_least_share if self.params.lcb_stdevs > 0 else 1.0
+        elif limits.seconds is not None and self.params.stops_early and not draws(self.params, self.human is not None):
+            share = self.params.lcb_least_share if self.params.lcb_stdevs > 0 and self.params.uses_lcb else 1.0
             stoppers.append(SettledStopper(limits.seconds, self._speed, share))
         return self._run(limits, watch, stoppers)
 
@@ -271,17 +271,18 @@ class SearchPlayer:
         """Return the chosen move with the values of the position after it, or of the root if that was not searched."""
         search = self.search
         temperature = temperature_at(self.params, game.move_number, game.width * game.height)
-        human = search.human_evaluation
+        human, has_score = search.human_evaluation, self.evaluator.attributes.has_score
         vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator, human)
         if level is not None and level.temperature > 0.0:
-            vertex = draw_vertex(search.tree, search.root, level, vertex, search.generator, human)
+            vertex = draw_vertex(search.tree, search.root, level, vertex, search.generator, human, has_score=has_score)
         # The values after the move include the search below it alone; the root's are an average over all moves.
         after = after_move(search.tree, vertex)
         node = ROOT if after == NO_NODE else after
         self._advantage.record(game, float(search.tree.nodes[ROOT]["value"]))
         figures = search.tree.nodes[node]
         winrate = (1 + for_color(float(figures["value"]), color)) / 2
-        return Decision(vertex, False, winrate, for_color(float(figures["lead"]), color), stats.visits)
+        lead = for_color(float(figures["lead"]), color) if has_score else None
+        return Decision(vertex, False, winrate, lead, stats.visits)
 
     def _seems_settled(self, game: Game) -> bool:
         """True if the search saw every point decided: a cheap test before a judgement."""
@@ -313,7 +314,8 @@ class SearchPlayer:
         limits = Limits(self.params.ponder_visits or None, self.params.ponder_seconds or None)
         self.search.params = replace(self._last_params, max_playouts=self.params.ponder_playouts)
         try:
-            self._begin(game, game.to_play, self._dead(game, game.to_play))
+            color, dead = game.to_play, self._dead(game, game.to_play)
+            self.search.begin(game, color, safe_vertices(game, color), dead, side=opponent(color))
             self._run(limits, None)
         finally:
             self.search.params = self.params

@@ -6,6 +6,7 @@ candidates, and the move is drawn by the flattened priors. A human network besid
 the rank would play: its policy takes the place of the flattened priors.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -57,12 +58,21 @@ def params_at_level(params: SearchParams, level: Level, profile: str = "") -> Se
 
 
 def draw_vertex(
-    tree: Tree, root: Root, level: Level, best: int, generator: np.random.Generator, human: Evaluation | None = None
+    tree: Tree,
+    root: Root,
+    level: Level,
+    best: int,
+    generator: np.random.Generator,
+    human: Evaluation | None = None,
+    *,
+    has_score: bool = True,
 ) -> int:
     """Return the move to play at a level that draws among moves.
 
     best: the move that the search prefers; a pass is played only if it is this. The tree's root priors have the
-    temperature of the level already. human: the root's evaluation by the human network, if there is one.
+    temperature of the level already. human: the root's evaluation by the human network, if there is one. has_score:
+    whether the tree knows points; if not, a win counts as one point for each point of the board's side, the scale on
+    which utilities weigh points against wins.
     """
     links = links_of(tree, ROOT)
     vertices = tree.edge_vertex[ROOT, : len(links)].astype(np.int64)
@@ -73,6 +83,7 @@ def draw_vertex(
     chances[vertices == PASS] = 0.0
     if best == PASS or not chances.any():
         return best
-    leads = np.where(chances > 0, for_color(nodes["lead"], root.color), -np.inf)
+    points = nodes["lead"] if has_score else nodes["value"] * math.sqrt(width * height)
+    leads = np.where(chances > 0, for_color(points, root.color), -np.inf)
     chances[leads < leads.max() - level.most_loss] = 0.0
     return int(generator.choice(vertices, p=chances / chances.sum()))

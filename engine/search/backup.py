@@ -22,7 +22,7 @@ from engine.search.expansion import Sorting, expand, temper, write_human_priors
 from engine.search.kernel_params import Params
 from engine.search.mirror import value_by_center
 from engine.search.position import Batch, Scratch
-from engine.search.tree import EXPANDED, NEW, OWNERSHIP_SCALE, WEIGHTLESS_PLAYOUTS, Tree
+from engine.search.tree import EXPANDED, NEW, NO_SLOT, OWNERSHIP_SCALE, TERMINAL, WEIGHTLESS_PLAYOUTS, Tree
 from engine.search.values import playout_weight, recompute, set_own_value
 from engine.vertex import PASS
 
@@ -106,6 +106,23 @@ def finish_game(tree: Tree, params: Params, number: int, margin: float, is_void:
         node.raw_weight_sq = weight * weight
         node.raw_spread = 0.0
     set_own_value(params, tree.nodes, tree.bias_sums, number, node.visits + 1, tree.memory)
+
+
+@kernel
+def end_game(nodes: NDArray[np.void], number: int) -> None:
+    """Mark a new node as one that ends the game: its value is exact, so the errors of others do not correct it."""
+    nodes[number].stage = TERMINAL
+    nodes[number].bias_slot = NO_SLOT
+
+
+@kernel
+def repeat_evaluation(nodes: NDArray[np.void], number: int) -> None:
+    """Add a visit to a node from which no walk goes on; it finds what those before it found."""
+    node = nodes[number]
+    more = (node.visits + 1) / node.visits
+    node.weight *= more
+    node.weight_sq *= more
+    node.visits += 1
 
 
 @kernel

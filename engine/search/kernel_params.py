@@ -76,7 +76,7 @@ remember_visits, memory_seed: see `engine.search.memory`.
 symmetries: number of symmetries of the board, one of which each leaf is evaluated under; 1 for none. symmetry_seed:
     determines the symmetry, with the hash of the position. generator: state of the walks' random numbers, never 0.
 """
-NO_LIMIT = 1 << 62
+NO_LIMIT = (1 << 31) - (1 << 16)
 """Number of visits that means no limit."""
 
 TABLE_MEANS, TABLE_DEVIATIONS = 513, 97

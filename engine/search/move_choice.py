@@ -54,6 +54,11 @@ class MoveTable:
     play_weight: Floats
 
 
+def draws(params: SearchParams, has_human: bool) -> bool:
+    """Return whether another move than the best one may be played, so that every playout can change the choice."""
+    return max(params.temperature, params.early_temperature) > 0.0 or (has_human and params.human_move_share > 0.0)
+
+
 def move_table(tree: Tree, root: Root, params: SearchParams, human: Evaluation | None = None) -> MoveTable:
     """Return the statistics of all visited root moves. human: the root's evaluation by the human network."""
     links = links_of(tree, ROOT)

@@ -58,7 +58,7 @@ class Root(NamedTuple):
     dead: [n] int8, color of stones at the root that count as dead at the end of the game.
     region: [n], where stones may be played anywhere in the tree. avoid: [3, n], by color and vertex the depth below
         which a move must not be played; avoid_depth: its maximum.
-    shapes: set of keys, like `superko`, of the shapes that `color` must not repeat, see `engine.search.shapes`.
+    shapes: set of keys, like `superko`, of the shapes that `shape_color` must not repeat, see `engine.search.shapes`.
         shape_bonus: added to the utility of a position after one of them, Black-positive.
     number: moves of the game before the root. color: to play at the root.
     may_settle: whether the score is known where every point is pass-alive, and half of the board already is.
@@ -101,6 +101,7 @@ class Root(NamedTuple):
     color: int
     cautious: bool
     may_settle: bool
+    shape_color: int
     shape_bonus: float
 
 

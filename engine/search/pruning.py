@@ -5,6 +5,8 @@ keeps their statistics: they become its own evaluation ("folding"), with the wei
 nodes above it do not change.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -193,8 +195,12 @@ def make_room(tree: Tree, freed_share: float) -> None:
     """Drop the least visited nodes of a full tree. freed_share: see `prune`. No evaluation may be in flight."""
     size = int(tree.counters[SIZE])
     marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    least = 2
-    while mark_subtree(tree, ROOT, least, marks, stack) > _KEPT_SHARE * len(tree.nodes):
+    visits, children, least = tree.nodes["visits"][:size], tree.nodes["children"][:size], 1
+    nodes = links = math.inf
+    # Paths to the same position share its node, so that on small boards the links are full before the nodes are.
+    while nodes > _KEPT_SHARE * len(tree.nodes) or links > _KEPT_SHARE * len(tree.links):
         least *= 2
+        nodes = mark_subtree(tree, ROOT, least, marks, stack)
+        links = int(children[(marks == ROOT) & (visits >= least)].sum())
     prune(tree, ROOT, least, freed_share=freed_share)
     tree.counters[IS_FULL] = 0

@@ -29,6 +29,14 @@ def same_dead(old: Root, new: Root) -> bool:
     return np.array_equal(old.dead, new.dead)
 
 
+def may_keep(old: Root, new: Root, game: Game, color: int) -> bool:
+    """Return whether the values of a tree under one root hold under another. color: to play in the game."""
+    # Under territory rules all ends of the game in the tree depend on the dead stones; under area rules they are
+    # captured in the tree, except where the next pass ends the game.
+    ends_matter = not game.rules.is_area or game.pass_ends_phase(color)
+    return (same_dead(old, new) or not ends_matter) and same_bounds(old, new)
+
+
 def node_after(tree: Tree, moves: Sequence[Move], color: int) -> int:
     """Return the expanded node after these moves from the root with `color` to play, or NO_NODE."""
     node = ROOT

@@ -102,13 +102,15 @@ def root_position(
         cautious=game.rules.friendly_pass and len(dead) > 0,
         may_settle=_may_settle(game, color),
         shapes=_key_set(np.zeros(0, dtype=np.uint64)),
+        shape_color=color,
         shape_bonus=0.0,
     )
 
 
-def with_shapes(root: Root, game: Game, penalty: float) -> Root:
-    """Return a root whose side to move loses `penalty` of utility by repeating a shape of its moves in the game."""
-    return root._replace(shapes=_key_set(played_shapes(game, root.color)), shape_bonus=for_color(-penalty, root.color))
+def with_shapes(root: Root, game: Game, color: int, penalty: float) -> Root:
+    """Return a root below which a color loses `penalty` of utility by repeating a shape of its moves in the game."""
+    keys, bonus = _key_set(played_shapes(game, color)), for_color(-penalty, color)
+    return root._replace(shapes=keys, shape_color=color, shape_bonus=bonus)
 
 
 def without_past(root: Root) -> Root:
@@ -261,10 +263,11 @@ def shaped_priors(
     return priors
 
 
-def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> None:
-    """Unlink visited moves that must not be played from the root, so that they no longer affect its value.
+def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> bool:
+    """Unlink visited moves that must not be played from the root; return whether there are any.
 
-    avoided: [n], above 0 for such moves. Also sorts the unvisited edges, which earlier searches may have reordered.
+    The root's values count them until it is recomputed. avoided: [n], above 0 for such moves. Also sorts the unvisited
+    edges, which earlier searches may have reordered.
     """
     links = links_of(tree, ROOT)
     count = int(tree.nodes[ROOT]["edges"])
@@ -281,6 +284,7 @@ def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> None:
     tree.nodes[ROOT]["children"] = len(kept)
     tree.nodes[ROOT]["visits"] = 1 + int(tree.links[kept]["visits"].sum())
     set_root_priors(tree, root_priors(tree))
+    return len(kept) < len(links)
 
 
 def stored_root(root: Root, store: Any) -> Any:

@@ -25,7 +25,8 @@ from engine.search.mirror import Mirror, find_mirror, write_mirror
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch
 from engine.search.pruning import prune
-from engine.search.reuse import continues, node_after, same_bounds, same_dead
+from engine.search.refresh import CENTER_TOLERANCE, recompute_tree
+from engine.search.reuse import continues, may_keep, node_after
 from engine.search.root import (
     as_only_one,
     drop_root_moves,
@@ -41,7 +42,7 @@ from engine.search.root import (
     without_past,
 )
 from engine.search.root_evaluation import evaluate_root, root_symmetries, turn_first_row
-from engine.search.stoppers import EventStopper, SearchStats, Stopper, VisitStopper
+from engine.search.stoppers import SearchStats, Stopper, waits
 from engine.search.throughput import LARGEST_BATCH, Load, load_of_visits
 from engine.search.tree import (
     EXPANDED,
@@ -110,8 +111,8 @@ class Search:
         self._searches, self._is_repeatable = 0, False
         self.mirrored: dict[int, int] = {}
         self.doubts_counts = self._has_doubted = False
-        self._ignored_past = self._passes_on = False
-        self._doubling, self._mirror, self.memory = 0.0, Mirror(), Memory()
+        self._ignored_past = self._passes_on = self._has_dropped = False
+        self._doubling, self._mirror, self.memory, self._center = 0.0, Mirror(), Memory(), 0.0
         self._stored: Any = None
         self._written: tuple[SearchParams, Mirror] | None = None
 
@@ -124,14 +125,16 @@ class Search:
         *,
         region: Collection[int] | None = None,
         avoid: NDArray[np.int16] | None = None,
+        side: int | None = None,
     ) -> None:
         """Set the position to search: reuse its subtree of the present tree, or start a new tree.
 
         legal: points to search at the root. dead: stones that count as dead when the game ends in the tree. region:
         points that may be played anywhere in the tree, None for all. avoid: [3, n] int16, by color and vertex the depth
-        below which a move must not be played; the root has depth 0.
+        below which a move must not be played; the root has depth 0. side: whose next move the tree serves, by default
+        that of `color`.
         """
-        evaluator = self._evaluator_of_tree()
+        evaluator, side = self._evaluator_of_tree(), side or color
         is_same = self._shape == (game.width, game.height) and evaluator is self._evaluator
         if not is_same or self._allocated != self._arrays():
             self._evaluator = evaluator
@@ -142,7 +145,7 @@ class Search:
         self._has_doubted = self.doubts_counts
         self._passes_on = self.params.conservative_pass and game.pass_ends_phase(color)
         doubling = self.params.doubling_of(color, BLACK)
-        turned = self._game is not None and color != self.root.color and self._differs_by_side()
+        turned = self._game is not None and self._differs_by_side(color, side)
         mirror = find_mirror(game, color) if self.params.anti_mirror else Mirror()
         if self._passes_on or turned or doubling != self._doubling or mirror.color != self._mirror.color:
             self.forget()
@@ -150,7 +153,8 @@ class Search:
         # Evaluations that were given up may still write into the workers' batches.
         self.driver.wait()
         self._restore_priors()
-        self.mirrored = mirrored_moves(game, color, legal) if self._prunes_mirrors(avoid) else {}
+        prunes = self.params.prunes_symmetric_moves and avoid is None
+        self.mirrored = mirrored_moves(game, color, legal) if prunes else {}
         searched = [vertex for vertex in legal if vertex not in self.mirrored]
         self._drop_evaluations_of_the_past(game)
         before = self.root if self._game is not None else None
@@ -158,13 +162,13 @@ class Search:
         if self.params.ignores_past:
             self.root = without_past(self.root)
         if self.params.repeated_shape_penalty != 0.0:
-            self.root = with_shapes(self.root, game, self.params.repeated_shape_penalty)
-        self.human_evaluation = None
-        if before is None or not self._may_keep(before, game, color) or not self._reuse(game, color):
+            self.root = with_shapes(self.root, game, side, self.params.repeated_shape_penalty)
+        self.human_evaluation, self._has_dropped = None, False
+        if before is None or not may_keep(before, self.root, game, color) or not self._reuse(game, color):
             clear(self.tree)
             plant(self.tree, self.root)
         elif self.tree.nodes[ROOT]["stage"] == EXPANDED:
-            drop_root_moves(self.tree, self.root.avoid[color])
+            self._has_dropped = drop_root_moves(self.tree, self.root.avoid[color])
         self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, WEIGHTLESS_PLAYOUTS]] = 0
         self._game, self._rules, self._is_whole = game.copy(), game.rules, avoid is None and region is None
         self.ownership_sum[:] = 0
@@ -181,10 +185,10 @@ class Search:
             return self._main
         return self._evaluator if self._evaluator is not self._main else WithHumanPolicy(self._main, human)
 
-    def _differs_by_side(self) -> bool:
-        """Return whether the tree of one side to move cannot serve the other."""
-        explores = self._human_in_use() is not None and self.params.explores_as_human
-        return explores or self.params.repeated_shape_penalty != 0.0
+    def _differs_by_side(self, color: int, side: int) -> bool:
+        """Return whether the tree serves another side to move or, by its shapes, another `side` of `begin`."""
+        explores = self._human_in_use() is not None and self.params.explores_as_human and color != self.root.color
+        return explores or (self.params.repeated_shape_penalty != 0.0 and side != self.root.shape_color)
 
     def _drop_evaluations_of_the_past(self, game: Game) -> None:
         """Forget the tree if its evaluations know moves before this root that must be ignored, or ignored others."""
@@ -192,16 +196,6 @@ class Search:
         if self._ignored_past != self.params.ignores_past or (self._ignored_past and not is_same):
             self.forget()
         self._ignored_past = self.params.ignores_past
-
-    def _may_keep(self, before: Root, game: Game, color: int) -> bool:
-        # Under territory rules all ends of the game in the tree depend on the dead stones; under area rules they are
-        # captured in the tree, except where the next pass ends the game.
-        ends_matter = not game.rules.is_area or game.pass_ends_phase(color)
-        counts_alike = same_dead(before, self.root) or not ends_matter
-        return counts_alike and same_bounds(before, self.root)
-
-    def _prunes_mirrors(self, avoid: NDArray[np.int16] | None) -> bool:
-        return self.params.prunes_symmetric_moves and avoid is None
 
     def play_on(self) -> None:
         """Let no number of passes end the game in this position's tree, for judging life and death."""
@@ -302,7 +296,7 @@ class Search:
                     self._write_common(worker)
                 load = self._load_of(max_visits, is_in_turn=is_in_turn)
                 # Each look takes the lock of the tree and Python's, for which short searches side by side would wait.
-                is_patient = watch is None and max_visits is not None and all(map(_waits, stoppers))
+                is_patient = watch is None and max_visits is not None and all(map(waits, stoppers))
                 poll = PATIENT_SECONDS if is_patient else POLL_SECONDS
                 self._stored = stored_root(self.root, self._stored)
                 if not self.driver.run(self._stored, load, is_over, is_in_turn=is_in_turn, poll_seconds=poll):
@@ -380,15 +374,26 @@ class Search:
 
     def _prepare(self) -> None:
         """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
-        root = self.tree.nodes[ROOT]
+        root, params = self.tree.nodes[ROOT], self.params
         self._write_params(float(root["score"]))
-        params = self.params
+        self._refresh()
         temperature = root_temperature(params, self.root.number, self.tree.edge_vertex.shape[1] - 1)
         if root["stage"] == EXPANDED and shapes_priors(params, temperature):
             self._restore_priors()
             count, priors = int(root["edges"]), root_priors(self.tree)
             self._clean_priors = (self.tree.edge_vertex[ROOT, :count].copy(), priors)
             set_root_priors(self.tree, shaped_priors(priors, params, temperature, self._generator))
+
+    def _refresh(self) -> None:
+        """Recompute what dropped moves and the new center of the score utility change in a kept tree."""
+        numbers = Params(self._records[0], SCORE_TABLE)
+        if self._has_dropped:
+            recompute_tree(self.tree, numbers, self._scratch.work)
+            self._write_params(float(self.tree.nodes[ROOT]["score"]))
+        center = float(self._records[0]["score_center"])
+        if self.size() == 1 or abs(center - self._center) > CENTER_TOLERANCE:
+            recompute_tree(self.tree, numbers, self._scratch.work)
+            self._center = center
 
     def _write_params(self, expected_score: float) -> None:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
@@ -437,11 +442,6 @@ class Search:
         """Stop the threads."""
         if self._shape is not None:
             self.driver.close()
-
-
-def _waits(stopper: Stopper) -> bool:
-    """Return whether a stopper of a search with a limit of visits need not be asked often."""
-    return isinstance(stopper, VisitStopper | EventStopper)
 
 
 def _alone() -> int:

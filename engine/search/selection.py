@@ -350,7 +350,8 @@ def choose_edge(
         _forbid(values, edge_vertex, depth, avoid[color])
     if noise > 0.0 or mirrors or forced > 0.0:
         for edge in range(children):
-            value, weight, prior = values[edge], weights[edge], decoded_prior(codes[edge])
+            value, weight, own = values[edge], weights[edge], decoded_prior(codes[edge])
+            prior = own
             # Neither -inf, which must not be chosen, nor what became of it.
             if not value > -np.inf:
                 continue
@@ -363,7 +364,7 @@ def choose_edge(
                 value = mirror_value(e, mirrored, color, edge_vertex[edge], weight, value)
             value += scale * prior / (1.0 + weight)
             has_visits = nodes[tree.links[int(work[3, edge])].child].visits > 0
-            if forced > 0.0 and has_visits and weight < math.sqrt(forced * prior * total):
+            if forced > 0.0 and has_visits and weight < math.sqrt(forced * own * total):
                 value = _FORCED
             values[edge] = value
     else:

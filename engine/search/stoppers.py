@@ -186,3 +186,8 @@ class EventStopper:
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True once the event is set."""
         return self.event.is_set()
+
+
+def waits(stopper: Stopper) -> bool:
+    """Return whether a stopper of a search with a limit of visits need not be asked often."""
+    return isinstance(stopper, VisitStopper | EventStopper)

@@ -14,7 +14,7 @@ from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY, row_hash
 from engine.native.jit import kernel
-from engine.search.backup import finish_game, finish_walk, withdraw
+from engine.search.backup import end_game, finish_game, finish_walk, repeat_evaluation, withdraw
 from engine.search.bias import bias_slot, mixed, pattern_key
 from engine.search.kernel_params import Params
 from engine.search.memory import memory_key, recall
@@ -197,10 +197,10 @@ def write_root(root: Root, scratch: Scratch, batch: Batch, numbers: Any) -> None
 
 @kernel
 def _repeats_shape(root: Root, board: Board, vertex: int) -> bool:
-    """Return whether a move of the root's color, before it is played, has a shape that must not be repeated."""
+    """Return whether a move of `shape_color`, before it is played, has a shape that must not be repeated."""
     if root.shapes.shape[0] == 1 or vertex == PASS:
         return False
-    return in_set(root.shapes, shape_key(board, vertex, vertex, root.color, 0))
+    return in_set(root.shapes, shape_key(board, vertex, vertex, root.shape_color, 0))
 
 
 @kernel
@@ -231,7 +231,7 @@ def collect(
     while rows < wanted and ended < wanted and rows + ended < most:
         copy_board(root.board, board)
         counted = 0
-        number, depth, passes, button = ROOT, 0, root.passes, root.button
+        number, depth, passes, button, edge = ROOT, 0, root.passes, root.button, 0
         bonus, handicap, remembered, cycle_start, is_void = root.white_bonus, root.handicap, 0, 0, False
         is_shared, last = False, root.moves[0]
         if root.superko.shape[0] > 1:
@@ -250,8 +250,9 @@ def collect(
                 break
             color, vertex = nodes[number].to_play, tree.edge_vertex[number, edge]
             chain, pattern, ended_here, is_void = nodes[number].chain, np.uint64(0), False, False
-            repeats_shape = is_new and color == root.color and _repeats_shape(root, board, vertex)
-            if is_new and numbers.subtree_value_bias_factor != 0.0:
+            repeats_shape = is_new and color == root.shape_color and _repeats_shape(root, board, vertex)
+            # As in KataGo: unrelated positions would share the entry of a pass, which has no surroundings.
+            if is_new and numbers.subtree_value_bias_factor != 0.0 and vertex != PASS and last != NO_POINT:
                 pattern = pattern_key(board, vertex, color, last)
             empties = board[HEADER, EMPTY_COUNT]
             if vertex == PASS:
@@ -303,7 +304,7 @@ def collect(
             if depth == 1 and numbers.conservative_pass != 0.0:
                 is_end = False
             if nodes[number].stage == NEW and (is_end or is_void):
-                nodes[number].stage = TERMINAL
+                end_game(nodes, number)
             elif not is_weightless and tree.links[link].visits < nodes[number].visits and not _leaks(numbers):
                 # Other paths have visited this node more often than this link: their playouts are counted for the link
                 # one by one, instead of making new ones (KataGo, docs/GraphSearch.md).
@@ -312,7 +313,7 @@ def collect(
         node = nodes[number]
         looks = root.may_settle and numbers.ends_settled != 0 and depth > 0
         if looks and node.stage == NEW and is_settled(root, scratch, board):
-            node.stage = TERMINAL
+            end_game(nodes, number)
         if is_shared:
             tree.counters[SHARED_PLAYOUTS] += 1
         elif node.stage == NEW:
@@ -342,8 +343,12 @@ def collect(
             finish_game(tree, params, number, score, is_void, numbers.terminal_weight)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         elif depth >= MAX_DEPTH - 1:
-            # Only endless fights get this deep; like a position repeated under simple ko they have no result.
-            finish_game(tree, params, number, 0.0, True, numbers.terminal_weight)
+            # Only endless fights get this deep: the evaluation of the position counts once more.
+            repeat_evaluation(nodes, number)
+            tree.counters[TERMINAL_PLAYOUTS] += 1
+        elif edge < 0 and 0 < depth < root.avoid_depth and node.pending == 1:
+            # Every move here is forbidden, and no other walk is below: with its visits, others are searched on.
+            repeat_evaluation(nodes, number)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         else:
             withdraw(tree, path, depth)

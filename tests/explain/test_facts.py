@@ -255,6 +255,17 @@ def test_a_mirror_image_of_the_first_choice_loses_nothing() -> None:
     assert facts_of(game, BLACK, "G7", before=before).points_lost == pytest.approx(3.0)
 
 
+def test_a_search_of_one_visit_prefers_no_move() -> None:
+    game = Game(9)
+    found = facts_of(game, BLACK, "C7", before=Measured(0.5, 3.0, 1, None), after=Measured(0.5, -3.0, 1, None))
+    assert found.better is None
+    assert found.points_lost == pytest.approx(6.0)
+    text = "\n".join([*move_text(found), *position_text(found.after)])
+    assert "too few visits to prefer a move" in text
+    assert "first choice" not in text
+    assert "none" not in text
+
+
 def test_a_pass_is_a_move_without_shape_that_may_cost_points() -> None:
     game = game_from_diagram(FIGHT)
     found = facts_of(game, BLACK, "pass", before=measured(game, "E6", lead=4.0), after=measured(game, lead=-2.0))

@@ -90,7 +90,7 @@ def set_own_value(tree: Tree, numbers: Any, node: int, visits: int) -> None:
     each["weight"], each["weight_sq"] = float(each["raw_weight"]) * visits, float(each["raw_weight_sq"]) * visits
     for name in _MEANS:
         each[name] = each[f"raw_{name}"]
-    each["utility"], each["utility_sq"] = own, own**2
+    each["utility"], each["utility_sq"] = own, own**2 + float(each["raw_spread"])
 
 
 def weights_of(tree: Tree, numbers: Any, node: int) -> tuple[list[Any], list[float], float]:
@@ -141,6 +141,23 @@ def recompute(tree: Tree, numbers: Any, node: int) -> None:
     each["utility_sq"] = (squares + (own**2 + float(each["raw_spread"])) * weight) / (total + weight)
     before, bonus = float(each["utility"]), float(each["shape_bonus"])
     each["utility"], each["utility_sq"] = before + bonus, float(each["utility_sq"]) + (before + bonus) ** 2 - before**2
+
+
+def recompute_tree(tree: Tree, numbers: Any, node: int = 0, done: set[int] | None = None) -> None:
+    """Recompute a node after all nodes below it; the weight of one without children stays as it is."""
+    done = set() if done is None else done
+    if node in done:
+        return
+    done.add(node)
+    for link in links_of(tree, node):
+        recompute_tree(tree, numbers, int(tree.links[link]["child"]), done)
+    each = tree.nodes[node]
+    if each["children"] or node == 0:
+        recompute(tree, numbers, node)
+    elif each["visits"]:
+        weights = each["weight"].item(), each["weight_sq"].item()
+        set_own_value(tree, numbers, node, int(each["visits"]))
+        each["weight"], each["weight_sq"] = weights
 
 
 def withdraw(tree: Tree, path: list[int]) -> None:

@@ -44,6 +44,22 @@ def test_three_hopeless_turns_in_a_row_are_enough() -> None:
     assert turns_until_given_up(game_after(150), LOST) == 3
 
 
+def test_moves_that_were_played_by_hand_break_the_row() -> None:
+    game, resigner = game_after(150), Resigner()
+    assert not resigner.gives_up(game, WHITE, LOST, PARAMS)
+    pass_in_turn(game)
+    assert not resigner.gives_up(game, WHITE, LOST, PARAMS)
+    for _ in range(10):
+        pass_in_turn(game)
+    for last in (False, False, True):
+        assert resigner.gives_up(game, WHITE, LOST, PARAMS) == last
+        pass_in_turn(game)
+
+
+def test_who_knows_no_points_resigns_by_the_win_rate_alone() -> None:
+    assert turns_until_given_up(game_after(150), replace(LOST, score_lead=None)) == 3
+
+
 @pytest.mark.parametrize(
     ("moves", "decision"),
     [

@@ -68,6 +68,17 @@ def test_a_drawn_move_loses_at_most_the_points_of_its_level(player: SearchPlayer
     assert (len(set(drawn)) > 3) == (most_loss > 0)
 
 
+def test_without_points_a_level_limits_the_win_rate_that_a_move_loses(player: SearchPlayer) -> None:
+    game, level = Game(9, rules=CHINESE, komi=7.0), Level(24, 3.0, 0.5)
+    player.genmove(game, BLACK, Limits(visits=24, level=level))
+    tree, generator = player.search.tree, np.random.default_rng(1)
+    values = {move: float(tree.nodes[node]["value"]) for move, node in after_moves(tree) if move != PASS}
+    near = {move for move, value in values.items() if value >= max(values.values()) - 0.5 / 9}
+    assert 0 < len(near) < len(values)
+    drawn = {draw_vertex(tree, player.search.root, level, min(near), generator, has_score=False) for _ in range(300)}
+    assert drawn <= near
+
+
 def test_a_move_is_drawn_as_often_as_the_flattened_prior_says(player: SearchPlayer) -> None:
     game, level = Game(9, rules=CHINESE, komi=7.0), Level(24, 3.0, 1000.0)
     player.genmove(game, BLACK, Limits(visits=24, level=level))

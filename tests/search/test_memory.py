@@ -32,8 +32,9 @@ def search_again(search: Search, game: Game, visits: int) -> dict[int, int]:
     return {vertex: visits for vertex, visits, _ in signature(search)}
 
 
-def most_visited(visits: dict[int, int]) -> int:
-    return max(visits, key=lambda vertex: visits[vertex])
+def most_visited(visits: dict[int, int]) -> set[int]:
+    """Return the three moves with the most visits."""
+    return set(sorted(visits, key=lambda vertex: -visits[vertex])[:3])
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +51,11 @@ def restored(search: Search, entries: np.ndarray) -> Search:
     return search
 
 
-def test_a_quick_search_finds_the_move_of_the_deep_one_before_it(deep: Search) -> None:
+def test_a_quick_search_finds_the_moves_of_the_deep_one_before_it(deep: Search) -> None:
     entries = deep.memory.entries.copy()
     plain = Search(DetailedEvaluator(), PLAIN)
     best = most_visited(search_again(plain, GAME, DEEP))
-    assert search_again(plain, GAME, QUICK).get(best, 0) == 0
+    assert not best & search_again(plain, GAME, QUICK).keys()
     assert most_visited(search_again(deep, GAME, QUICK)) == best
     restored(deep, entries)
 

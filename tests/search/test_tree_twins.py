@@ -14,6 +14,7 @@ from engine.search.expansion import expand, new_sorting, temper, write_human_pri
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, Scratch, new_scratch
+from engine.search.refresh import recompute_tree
 from engine.search.root import root_position
 from engine.search.tree import LINKS, ROOT, SIZE, Tree, new_tree
 from engine.search.values import corrected, recompute, set_own_value
@@ -199,6 +200,26 @@ def test_corrected_set_own_value_and_recompute(case: str) -> None:
             found = corrected(kernel_params, tree.nodes, tree.bias_sums, node, weight, utility)
             assert found == pytest.approx(naive_tree.corrected(naive, numbers, node, weight, utility), abs=1e-5)
         assert_same(tree, naive)
+
+
+@pytest.mark.parametrize("case", ["without bias and weights", "temperature, utilities and weights"])
+def test_recompute_tree(case: str) -> None:
+    # Without bias: there the order in which the nodes of an entry are recomputed matters, and is none of the facts.
+    grown = growing(replace(CASES[case][0], subtree_value_bias_factor=0.0), rave=False, seed=9)
+    tree, numbers = naive_tree.tree_at(grown.trees, 0), grown.records[0]
+    root = Root(*(value[0] for value in grown.roots))
+    kernel_params, arrays = Params(numbers, SCORE_TABLE), grown.worker.arrays
+    for _ in range(60):
+        rows = collect(tree, root, grown.scratch, arrays.batch, kernel_params, ROWS)
+        evaluate(grown, rows)
+        back_up(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
+    numbers["score_center"] += 4.0
+    size = int(tree.counters[SIZE])
+    naive, before = copied(tree), tree.nodes["utility"][:size].copy()
+    recompute_tree(tree, kernel_params, grown.scratch.work)
+    naive_tree.recompute_tree(naive, numbers)
+    assert_same(tree, naive)
+    assert np.abs(tree.nodes["utility"][:size] - before).max() > 0.05
 
 
 def test_finish_batch_is_back_up_rows_where_nothing_is_in_turn() -> None:

@@ -1,0 +1,160 @@
+"""What a search corrects in a tree that it keeps, and what ends it: dropped moves, the center, arrays that are full."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import engine.search.tree as tree_module
+from engine.color import BLACK, WHITE
+from engine.game import Game
+from engine.rules import TROMP_TAYLOR
+from engine.search.avoided import avoid_table
+from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params
+from engine.search.move_choice import move_table
+from engine.search.params import SearchParams
+from engine.search.refresh import CENTER_TOLERANCE, recompute_tree
+from engine.search.search import Search
+from engine.search.tree import LINKS, NO_SLOT, ROOT, TERMINAL, child_nodes, links_of
+from engine.vertex import PASS, parse_vertex, points
+from tests.search.fakes import FakeEvaluator, LeadEvaluator
+
+
+def begun(
+    game: Game, evaluator: FakeEvaluator, params: SearchParams, avoided: dict[int, dict[int, int]] | None = None
+) -> Search:
+    """Return a search that has not run yet."""
+    search = Search(evaluator, params)
+    again(search, game, avoided)
+    return search
+
+
+def again(search: Search, game: Game, avoided: dict[int, dict[int, int]] | None = None) -> None:
+    """Begin a search of a game with the present tree."""
+    avoid = avoid_table(avoided or {}, game.board.shape[1])
+    search.begin(game, game.to_play, game.legal_vertices(), avoid=avoid)
+
+
+def except_for(moves: list[str], depth: int, size: int) -> dict[int, dict[int, int]]:
+    """Return what to avoid so that only some moves are played above a depth, by both colors."""
+    kept = {parse_vertex(move, size, size) for move in moves}
+    others = {vertex: depth for vertex in [*points(size, size), PASS] if vertex not in kept}
+    return {BLACK: others, WHITE: others}
+
+
+def test_dropped_moves_leave_the_root_before_the_next_playout() -> None:
+    game = Game(9, 9, rules=TROMP_TAYLOR)
+    search = begun(game, FakeEvaluator(), SearchParams(seed=3))
+    search.run([], 400)
+    table = move_table(search.tree, search.root, search.params)
+    dropped = table.vertex[np.argsort(-table.weight)[:3]].tolist()
+    again(search, game, {BLACK: dict.fromkeys(dropped, 1)})
+    kept = int(search.tree.nodes[ROOT]["visits"])
+    search.run([], kept)
+    root, children = search.tree.nodes[ROOT], search.tree.nodes[child_nodes(search.tree, ROOT)]
+    assert root["visits"] == kept == 1 + children["visits"].sum()
+    assert root["weight"] <= root["raw_weight"] + children["weight"].sum() + 1e-6
+    values = [*children["value"], root["raw_value"]]
+    assert min(values) <= root["value"] <= max(values)
+    before = root["value"].item(), root["utility"].item()
+    search.run([], kept + 1)
+    assert (root["value"], root["utility"]) == pytest.approx(before, abs=0.05)
+
+
+def test_a_kept_tree_has_the_utilities_of_the_new_center() -> None:
+    game, evaluator = Game(5, 5, rules=TROMP_TAYLOR), LeadEvaluator(0.0)
+    search = begun(game, evaluator, SearchParams(seed=3, dynamic_score_zero_weight=0.0))
+    search.run([], 1500)
+    tree, nodes = search.tree, search.tree.nodes[: search.size()]
+    game.play(BLACK, int(move_table(tree, search.root, search.params).vertex[0]))
+    again(search, game)
+    size = search.size()
+    assert size > 20
+    # As if the network had seen the new lead everywhere but at the root, whose score is the center.
+    nodes = tree.nodes[:size]
+    nodes["score"], nodes["score_sq"] = 6.0, 36.0
+    utilities = nodes["utility"].copy()
+    search.run([], int(tree.nodes[ROOT]["visits"]))
+    center = float(search._records[0]["score_center"])
+    assert center > CENTER_TOLERANCE
+    changed = nodes["visits"] > 0
+    assert (np.abs(nodes["utility"] - utilities)[changed] > 1e-3).mean() > 0.9
+    stored, weights = nodes["utility"].copy(), nodes["weight"].copy()
+    recompute_tree(tree, Params(search._records[0], SCORE_TABLE), search._scratch.work)
+    assert nodes["utility"] == pytest.approx(stored, abs=2e-3), "all nodes have the center of this search"
+    assert nodes["weight"] == pytest.approx(weights, rel=0.02)
+
+
+@pytest.mark.parametrize(("moves", "depth"), [(["E5"], 10), (["E5", "C3"], 8), (["E5", "C3", "G7"], 5)])
+def test_a_search_has_its_visits_though_positions_are_left_without_a_move(moves: list[str], depth: int) -> None:
+    game = Game(9, 9, rules=TROMP_TAYLOR)
+    search = begun(game, FakeEvaluator(), SearchParams(seed=1), except_for(moves, depth, 9))
+    assert search.run([], 300).visits == 300
+    tree = search.tree
+    played = {int(vertex) for vertex in tree.edge_vertex[ROOT, : len(links_of(tree, ROOT))]}
+    assert played <= {parse_vertex(move, 9, 9) for move in moves}
+    nodes = tree.nodes[: search.size()]
+    assert not nodes["pending"].any()
+    blocked = nodes[(nodes["children"] == 0) & (nodes["visits"] > 1) & (nodes["stage"] != TERMINAL)]
+    assert len(blocked) > 0
+    assert blocked["weight"] == pytest.approx(blocked["raw_weight"] * blocked["visits"], rel=1e-6)
+    assert blocked["value"] == pytest.approx(blocked["raw_value"])
+
+
+def test_a_root_without_a_move_ends_the_search() -> None:
+    search = begun(Game(5, 5), FakeEvaluator(), SearchParams(), except_for([], 1, 5))
+    assert search.run([], 50).visits == 1
+
+
+def test_a_tree_whose_links_are_full_before_its_nodes_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As where most positions come by many paths, on small boards.
+    monkeypatch.setattr(tree_module, "_LINKS_PER_NODE", 0.55)
+    search = begun(Game(5, 5, rules=TROMP_TAYLOR), FakeEvaluator(), SearchParams(seed=1, max_memory_mib=1))
+    visits = 3 * len(search.tree.links)
+    assert search.run([], visits).visits == visits
+    assert search.tree.counters[LINKS] < len(search.tree.links)
+
+
+def test_a_search_without_a_limit_ends_before_its_counters_overflow() -> None:
+    search = begun(Game(5, 5), FakeEvaluator(), SearchParams(seed=1))
+    search.run([], 10)
+    search.tree.nodes[ROOT]["visits"] = NO_LIMIT - 5
+    assert search.run([]).visits == NO_LIMIT < 2**31
+
+
+def test_exact_results_and_passes_have_no_share_in_the_errors_of_others() -> None:
+    game = Game(3, 3, rules=TROMP_TAYLOR)
+    search = begun(game, FakeEvaluator(), SearchParams(seed=1))
+    search.run([], 3000)
+    tree = search.tree
+    nodes, slots = tree.nodes[: search.size()], tree.nodes["bias_slot"][: search.size()]
+    ended = nodes["stage"] == TERMINAL
+    assert ended.sum() > 10
+    assert (slots[ended] == NO_SLOT).all()
+    assert (slots[~ended] != NO_SLOT).any()
+    passed, moved = set(), set()
+    for number in range(len(nodes)):
+        children = child_nodes(tree, number)
+        for child, vertex in zip(children, tree.edge_vertex[number, : len(children)], strict=True):
+            (passed if vertex == PASS else moved).add(child)
+    after_passes = sorted(passed - moved)
+    assert after_passes
+    assert (slots[after_passes] == NO_SLOT).all()
+
+
+def test_pondering_keeps_the_tree_of_a_player_that_varies_its_shapes() -> None:
+    game = Game(5, 5, rules=TROMP_TAYLOR)
+    search = begun(game, FakeEvaluator(), SearchParams(seed=1, repeated_shape_penalty=0.1))
+    search.run([], 100)
+    game.play(BLACK, parse_vertex("C3", 5, 5))
+    search.begin(game, WHITE, game.legal_vertices(), side=BLACK)
+    search.run([], 300)
+    assert search.root.shape_color == BLACK
+    reply = int(move_table(search.tree, search.root, search.params).vertex[0])
+    game.play(WHITE, reply)
+    again(search, game)
+    kept = int(search.tree.nodes[ROOT]["visits"])
+    assert kept > 5
+    search.begin(game, BLACK, game.legal_vertices(), side=WHITE)
+    assert search.tree.nodes[ROOT]["visits"] == 0, "the other side has other shapes"
+    search.params = replace(search.params, repeated_shape_penalty=0.0)
