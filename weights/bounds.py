@@ -13,6 +13,19 @@ MAX_BYTES = 1 << 30
 """Limit of one array, and of all that a small file expands to."""
 
 
+MAX_GROWTH = 32
+"""Weights of a kernel with zeros in between or around it for each one that the file has: a dilation of 4 makes 16."""
+_FREE_GROWTH = 1 << 16
+
+
+def check_growth(shape: tuple[int, ...], stored: int, layer: str) -> None:
+    """Raise WeightsError for a kernel of this shape that a file with `stored` weights of it grows to."""
+    check_shape(shape, layer)
+    limit = max(_FREE_GROWTH, MAX_GROWTH * stored)
+    if math.prod(shape) > limit:
+        raise WeightsError("too large a kernel", layer=layer, expected=f"at most {limit} weights", got=math.prod(shape))
+
+
 def check_shape(shape: tuple[int, ...], layer: str) -> None:
     """Raise WeightsError for the shape of a float32 array that no network has. Kernels are [out, in, height, width]."""
     limits = (MAX_CHANNELS, MAX_CHANNELS, MAX_KERNEL, MAX_KERNEL) if len(shape) == 4 else (MAX_WIDTH,) * 3

@@ -14,6 +14,7 @@ from engine.nets.spec import (
     NestedBottleneckBlock,
     ResidualBlock,
 )
+from weights.bounds import check_growth
 from weights.katago_layers import LayerReader
 from weights.token_reader import shown
 
@@ -147,6 +148,8 @@ def _side_by_side(first: Conv, second: Conv) -> Conv:
     """Return one convolution with the outputs of both, kernels centered and padded with zeros."""
     height = max(conv.weight.shape[2] for conv in (first, second))
     width = max(conv.weight.shape[3] for conv in (first, second))
+    shape = first.outputs + second.outputs, first.weight.shape[1], height, width
+    check_growth(shape, first.weight.size + second.weight.size, "convolutions side by side")
     parts = []
     for conv in (first, second):
         rows, columns = (height - conv.weight.shape[2]) // 2, (width - conv.weight.shape[3]) // 2

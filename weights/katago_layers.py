@@ -7,7 +7,7 @@ soon as they are read, so an error points to the layer that is wrong.
 import numpy as np
 
 from engine.nets.spec import POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
-from weights.bounds import MAX_CHANNELS, MAX_KERNEL
+from weights.bounds import MAX_CHANNELS, MAX_KERNEL, check_growth
 from weights.token_reader import TokenReader, shown
 
 ACTIVATIONS = {
@@ -145,6 +145,8 @@ def _dilated(weight: Array, vertical: int, horizontal: int) -> Array:
     if vertical == horizontal == 1:
         return weight
     outputs, inputs, height, width = weight.shape
-    spread = np.zeros((outputs, inputs, (height - 1) * vertical + 1, (width - 1) * horizontal + 1), np.float32)
+    shape = outputs, inputs, (height - 1) * vertical + 1, (width - 1) * horizontal + 1
+    check_growth(shape, weight.size, "dilated convolution")
+    spread = np.zeros(shape, np.float32)
     spread[:, :, ::vertical, ::horizontal] = weight
     return spread

@@ -12,9 +12,7 @@ value: a pass gets PASS_LOGIT, and every position the value 0.
 
 import math
 import os
-import tokenize
 import zipfile
-import zlib
 from pathlib import Path
 from types import MappingProxyType
 
@@ -36,24 +34,12 @@ from engine.nets.spec import (
     validate,
 )
 from weights.bounds import check_shape, check_size
+from weights.npz import DAMAGED_NPZ, declared_array
 from weights.token_reader import FREE_SIZE, MAX_RATIO
 
 PASS_LOGIT = -30.0
-DAMAGED_NPZ = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-    tokenize.TokenError,
-)
-"""Errors that reading a damaged file of arrays may raise, depending on where the damage is."""
 _ZIP_MAGIC = b"PK\x03\x04"
 _FIRST_NAME, _NAME_AT = b"arr_0.npy", 30
-# The name of the first array in a zip file, and its offset.
 """The name of the first array's file, and where the first name of a zip file stands."""
 _SEVEN_PLANES, _SEVEN_FIRST = 7, 1
 _LIBERTIES_PLANES, _LIBERTIES_GLOBALS = 11, 3
@@ -102,16 +88,11 @@ def _check_members(archive: zipfile.ZipFile, packed: int) -> None:
     if size > limit:
         raise WeightsError("too long when unpacked", expected=f"at most {limit} bytes", got=size)
     for member in members:
-        with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(file)
-            start = file.tell()
+        shape, dtype, declared = declared_array(archive, member)
         layer = member.filename.removesuffix(".npy")
         check_shape((*shape[2:], *shape[:2]) if len(shape) == 4 else shape, layer)
         if dtype.hasobject:
             raise WeightsError("bad type", layer=layer, expected="floating point", got=dtype)
-        declared = start + dtype.itemsize * math.prod(shape)
         if declared != member.file_size:
             raise WeightsError("wrong length of an array", layer=layer, expected=declared, got=member.file_size)
 

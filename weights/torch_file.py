@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.nets.spec import Array, WeightsError
-from weights.keras import DAMAGED_NPZ
+from weights.npz import DAMAGED_NPZ
 
 _ZIP_MAGIC, _NAME_SIZE_AT, _NAME_AT = b"PK\x03\x04", 26, 30
 _PICKLE = "/data.pkl"

@@ -12,7 +12,7 @@ import numpy as np
 from engine.nets.rounding import Range
 from engine.support.files import write_atomically
 from engine.support.installation import user_cache
-from weights.keras import DAMAGED_NPZ
+from weights.npz import DAMAGED_NPZ
 
 _LOG = logging.getLogger(__name__)
 WORTH_KEEPING = 1.0

@@ -83,7 +83,9 @@ def parse_raw(text: str, width: int, height: int) -> RawAnswer | None:
     policy = np.where(policy > 0, policy, 0).astype(np.float32)
     # Programs print rounded numbers, so the sum is restored to 1.
     total = float(policy.sum())
-    if not (math.isfinite(total) and total > 0 and math.isfinite(win + loss + none)):
+    if not (math.isfinite(total) and total > 0 and min(win, loss, none) >= 0 and 0 < win + loss + none < math.inf):
+        return None
+    if not math.isfinite(score or 0.0) or not np.isfinite(0.0 if owner is None else owner).all():
         return None
     return RawAnswer(win, loss, none, score, policy / np.float32(total), owner)
 

@@ -34,6 +34,7 @@ class RecordEditor:
             self._nodes = []
         if self._count() != len(record.moves):
             self._nodes = [(node, []) for node in read_nodes(data, record.name)[0]]
+        self._nodes = [part for node, beside in self._nodes for part in _split(node, beside)]
 
     def _read(self, tree: sgf_grammar.Coarse_game_tree) -> None:
         beside: list[sgf_grammar.Coarse_game_tree] = []
@@ -92,6 +93,23 @@ class RecordEditor:
         root.sequence[0]["CA"] = [b"UTF-8"]
         text: bytes = sgf_grammar.serialise_game_tree(root)
         return text.decode("utf-8", "replace")
+
+
+def _split(
+    node: _Node, beside: list[sgf_grammar.Coarse_game_tree]
+) -> list[tuple[_Node, list[sgf_grammar.Coarse_game_tree]]]:
+    """Return a node for each move of one; the comment goes to the last, everything else stays with the first.
+
+    A node with moves of both colors is written in the order of the alphabet, whichever was played first.
+    """
+    others = [key for key in node if key in _MOVES][1:]
+    if not others:
+        return [(node, beside)]
+    own = {key: value for key, value in node.items() if key not in (*others, "C")}
+    following: list[_Node] = [{other: node[other]} for other in others]
+    if "C" in node:
+        following[-1]["C"] = node["C"]
+    return [(own, beside), *((each, []) for each in following)]
 
 
 def _encode(text: str) -> bytes:

@@ -26,8 +26,16 @@ def read_toml(text: str, place: str) -> dict[str, Any]:
     """Parse a TOML text. Raises ConfigError, whose text begins with `place`."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{place}: {error}") from error
+
+
+def read_toml_file(path: Path) -> dict[str, Any]:
+    """Parse a TOML file. Raises ConfigError with its name, OSError."""
+    try:
+        return read_toml(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: no text in UTF-8: {error}") from error
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], place: str, prefix: str = "") -> T:

@@ -85,5 +85,25 @@ def test_an_answer_that_is_cut_off_is_none(text: str) -> None:
     assert parse_analysis(text, SIZE, SIZE) is None
 
 
+RAW = """symmetry 0
+whiteWin {win}
+whiteLoss {loss}
+noResult 0
+whiteScoreSelfplay {score}
+policy
+0.2 0.2 0.2 0.2
+policyPass 0.2
+whiteOwnership
+{owner} 0.5 0.5 -0.5
+"""
+SANE = {"win": "0.5", "loss": "0.5", "score": "1.5", "owner": "0.5"}
+
+
+@pytest.mark.parametrize("field", [{}, *({name: "nan"} for name in SANE), {"win": "0", "loss": "0"}, {"win": "-0.5"}])
+def test_numbers_that_are_none_make_a_raw_answer_none(field: dict[str, str]) -> None:
+    found = parse_raw(RAW.format(**(SANE | field)), 2, 2)
+    assert (found is None) == bool(field)
+
+
 def test_an_analysis_with_a_word_for_a_number_is_none() -> None:
     assert parse_analysis("info move A1 visits many", SIZE, SIZE) is None

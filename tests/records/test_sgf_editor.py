@@ -40,6 +40,19 @@ def test_a_comment_is_added_after_the_record_s_own() -> None:
     assert dict(found.comments) == {1: "Mine\n\nYours ] \\", 2: "New"}
 
 
+def test_moves_of_both_colors_in_a_node_keep_their_order() -> None:
+    text = edited("(;SZ[9];W[gc]B[cg]C[Both];W[ee]B[dd])", {1: "First", 4: "Last"}, {3: "ff gg"})
+    found = load_sgf(text.encode())
+    assert [(move.color, format_sgf(move.vertex, 9)) for move in found.moves] == [
+        (WHITE, "gc"),
+        (BLACK, "cg"),
+        (WHITE, "ee"),
+        (BLACK, "dd"),
+    ]
+    assert dict(found.comments) == {1: "First", 2: "Both", 4: "Last"}
+    assert lines_of(text) == ["gc cg ff gg"]
+
+
 def test_a_variation_begins_instead_of_its_move() -> None:
     text = edited("(;SZ[9];B[ee];W[cc];B[gg])", {}, {1: "dd ff", 3: "hh"})
     assert [move.vertex for move in load_sgf(text.encode()).moves] == [

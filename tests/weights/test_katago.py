@@ -16,6 +16,7 @@ from engine.nets.spec import (
     Scales,
     Score,
     ValueHead,
+    WeightsError,
     parameters,
     tensors,
     validate,
@@ -23,6 +24,7 @@ from engine.nets.spec import (
 from tests.shared import SHARED, require_shared
 from tests.weights.made_files import KINDS, KatagoFile
 from weights import katago
+from weights.bounds import check_growth
 from weights.katago_layers import MAX_DILATION
 from weights.registry import format_of, load
 
@@ -167,6 +169,14 @@ def test_a_dilated_convolution_becomes_one_with_zeros_between(dilation: int, tmp
     assert weight.shape == (3, 4, 2 * dilation + 1, 3)
     assert np.array_equal(weight[:, :, ::dilation], made.arrays["blocks.0.conv1.weight"])
     assert np.count_nonzero(weight) == 3 * 4 * 9
+
+
+def test_a_small_file_does_not_grow_without_bound() -> None:
+    check_growth((3, 4, 9, 9), 3 * 4 * 9, "dilated by 4")
+    with pytest.raises(WeightsError, match="too large a kernel, expected at most 65536 weights"):
+        check_growth((400, 4, 49, 49), 400 * 4 + 4 * 49 * 49 // 100, "1x1 beside 49x49")
+    with pytest.raises(WeightsError, match="too large a shape"):
+        check_growth((1, 1, 193, 193), 49 * 49, "49x49 dilated by 4")
 
 
 @pytest.mark.parametrize("name", SHARED_NETS or ["nets"])

@@ -36,7 +36,9 @@ PLAYOUTS = 96
 """Playouts from a last position, half of them for each side to move."""
 _SEED = np.uint64(7919)
 _TOLERANCE = 1.0
-_RESULT = re.compile(r"([BW])\+\s*(\d+(?:[.,]\d+)?|[A-Z][A-Z ]*)?", re.IGNORECASE)
+_RESULT = re.compile(r"([BW])\+\s*(\d+(?:[.,]\d+)?(?!\d|\s*[/½E])|[A-Z][A-Z ]*)?", re.IGNORECASE)
+_HALVES = re.compile(r"(\d*)\s*(½|(?<!\d)1/2)")
+"""A half as a fraction, after whole points or alone."""
 _DRAWS = {"0", "DRAW", "JIGO"}
 _VOID = {"VOID"}
 
@@ -74,7 +76,7 @@ def recorded_result(text: str) -> Recorded:
         return Recorded(Ending.COUNT, EMPTY, 0.0)
     if word in _VOID:
         return Recorded(Ending.VOID)
-    found = _RESULT.match(word)
+    found = _RESULT.match(_HALVES.sub(lambda half: f"{half[1] or 0}.5", word))
     if not found:
         return Recorded(Ending.UNKNOWN)
     winner = BLACK if found[1] == "B" else WHITE

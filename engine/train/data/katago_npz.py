@@ -5,7 +5,6 @@ The channels are those of cpp/dataio/trainingwrite.h of KataGo 1.17. Boards stan
 """
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from engine.support.files import draft_of
 from engine.train.data.players import NUMBERS
 from engine.train.data.samples import HORIZONS, TARGETS, BadSamples, Samples, packed
 from engine.train.data.targets import OWNERSHIP_SCALE
+from weights.npz import DAMAGED_NPZ, declared_array
 
 SUFFIX = ".npz"
 ENCODER = "katago-v7"
@@ -64,9 +64,18 @@ def _arrays(path: Path) -> _Arrays:
         with zipfile.ZipFile(path) as archive:
             if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:
                 raise BadSamples(f"{path}: more than {_MOST_BYTES >> 30} GiB")
+            for member in archive.infolist():
+                if member.filename.removesuffix(".npy") in _ARRAYS:
+                    _, dtype, declared = declared_array(archive, member)
+                    if declared != member.file_size and not dtype.hasobject:
+                        raise BadSamples(
+                            f"{path}: {member.filename}: expected {declared} bytes, got {member.file_size}"
+                        )
         with np.load(path, allow_pickle=False) as file:
             found = {name: file[name] for name in _ARRAYS if name in file}
-    except (ValueError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED_NPZ as error:
+        if isinstance(error, BadSamples):
+            raise
         raise BadSamples(f"{path}: damaged or no file of NumPy: {error}") from error
     if missing := _ARRAYS.keys() - found.keys():
         raise BadSamples(f"{path}: no training rows of KataGo: {min(missing)} is missing")

@@ -101,7 +101,7 @@ def make_shards(
             shards.add(samples)
             bar.update(f"{tally.positions / (monotonic() - begun):.0f} positions/s", tally.games)
     if tally.positions == 0:
-        why = "; ".join(tally.skipped) or "there are no records"
+        why = "; ".join(tally.skipped) or ("none is held out" if held_out else "there are none, or all are held out")
         raise GoError(f"no position in {' '.join(map(str, records))}: {why}")
     seconds = monotonic() - begun
     known = f"{tally.settled} of {tally.counted} counted games have known owners and score"

@@ -167,7 +167,7 @@ class RecordSource:
             # Up to a block of tasks is not counted yet; only after that do the counts include a whole epoch.
             if epoch > place.epoch + len(begun) + 1 and self._tally.positions == 0:
                 named = ", ".join(map(str, self._sources))
-                why = "; ".join(self._tally.skipped) or "there are no records"
+                why = "; ".join(self._tally.skipped) or "there are none, or all are held out"
                 raise BadSamples(f"no position to train on in {named}: {why}")
             mixing = np.random.default_rng([*self._seed, epoch, 0])
             seed = int(mixing.integers(1 << 62))

@@ -186,7 +186,7 @@ def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: F
             found[ply] = game.copy()
         if ply == last:
             break
-    result = judge.result(game if is_whole else None, recorded)
+    result = judge.result(game, recorded) if is_whole else None
     if agrees and not game.is_over and result is not None and result.ownership is not None:
         for ply in (end, end + 1):
             moves.append(Move(game.to_play, PASS))

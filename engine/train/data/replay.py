@@ -29,7 +29,6 @@ from engine.train.data.samples import (
     arrays_of,
     empty_samples,
     random_symmetries,
-    shard_info,
     shard_layout,
 )
 from engine.train.data.sum_tree import SumTree
@@ -147,7 +146,9 @@ class Window:
         """Return a shard, reading its header if it is new."""
         if path in self._known:
             return self._known[path]
-        info = shard_info(path)
+        # All of it is checked now, and not when a sample is drawn, which may be hours later.
+        layout = shard_layout(path)
+        info, self._layouts[path] = layout.info, layout
         if HELD_OUT in info.provenance:
             raise BadSamples(f"{path}: contains samples of held-out games, which must not be trained on")
         if self.encoder not in ("", info.encoder):

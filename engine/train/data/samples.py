@@ -415,7 +415,7 @@ def _read_header(path: Path) -> tuple[ShardInfo, _Places]:
     try:
         info = _info(path, json.loads(header.pop("__metadata__")[FORMAT]))
         places = {name: _place(entry, _LENGTH_BYTES + length) for name, entry in header.items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, BadSamples):
             raise
         raise BadSamples(f"{path}: no file of samples: expected a header {FORMAT!r}, got {error!r}") from None

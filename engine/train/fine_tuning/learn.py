@@ -10,14 +10,14 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
 from engine.evaluators.factory import Computing, open_unprofiled
 from engine.evaluators.finding import find_network
-from engine.nets.spec import NetSpec
+from engine.nets.spec import NetSpec, Norm
 from engine.support.cores import usable_cores
 from engine.support.files import read_object, write_atomically
 from engine.support.json_text import json_text
@@ -63,13 +63,14 @@ class LearnOptions:
 class Learned:
     """The result: the network's accuracy on the test games before and after, and how it was trained.
 
-    imitates: whether it imitates the people whom a profile names.
+    played: games whose positions it learned. imitates: whether it imitates the people whom a profile names.
     """
 
     before: Accuracy
     after: Accuracy
     games: DividedGames
     positions: int
+    played: int
     freeze: str
     steps: int
     network: Path
@@ -111,7 +112,7 @@ def _learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, sto
         {"network": spec.name, "games": games.fingerprint, "freeze": freeze, "encoder": spec.encoder},
     )
     before = _accuracy(options.out / BEFORE_FILE, options.net, games.testing, options, show)
-    positions = _make_samples(options.out / _SAMPLES, spec, games.training, show)
+    positions, played = _make_samples(options.out / _SAMPLES, spec, games.training, show)
     config = _config(positions, freeze, options)
     source = WindowSource(Window(options.out / _SAMPLES, scale=math.inf), config.batch_size, _SEED)
 
@@ -125,9 +126,24 @@ def _learn(sources: Sequence[Path], options: LearnOptions, bar: ProgressBar, sto
         return None
     shutil.copyfile(run / NET_FILE, options.out / NET_FILE)
     network = options.out / NET_FILE
-    write_sized(network, result.net.name, read_sized(run / NET_FILE, result.net.name))
+    # The norms are fixed, so those of single board sizes stay what they were.
+    sizes = read_sized(find_network(options.net), spec.name)
+    write_sized(network, result.net.name, {size: _with_norms(result.net, each) for size, each in sizes.items()})
     after = _accuracy(options.out / AFTER_FILE, str(network), games.testing, options, show, result.step)
-    return Learned(before, after, games, positions, freeze, result.step, network, result.finished, spec.metadata > 0)
+    imitates = spec.metadata > 0
+    return Learned(before, after, games, positions, played, freeze, result.step, network, result.finished, imitates)
+
+
+def _with_norms(node: Any, other: Any) -> Any:
+    """Return a network with the statistics of the norms of another one of the same shape."""
+    if isinstance(node, Norm):
+        return replace(node, mean=other.mean, variance=other.variance)
+    if isinstance(node, tuple):
+        return tuple(_with_norms(*pair) for pair in zip(node, other, strict=True))
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    names = [field.name for field in fields(node)]
+    return replace(node, **{name: _with_norms(getattr(node, name), getattr(other, name)) for name in names})
 
 
 def _config(positions: int, freeze: str, options: LearnOptions) -> TrainConfig:
@@ -149,11 +165,12 @@ def _config(positions: int, freeze: str, options: LearnOptions) -> TrainConfig:
     )
 
 
-def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], show: Callable[..., None]) -> int:
-    """Write the samples of the games, unless that has been done; return their number."""
+def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], show: Callable[..., None]) -> tuple[int, int]:
+    """Write the samples of the games, unless that has been done; return their number, and that of the games."""
     done = folder / "done.json"
     if done.exists():
-        return int(read_object(done, GoError)["positions"])
+        stored = read_object(done, GoError)
+        return int(stored["positions"]), int(stored["games"])
     shutil.rmtree(folder, ignore_errors=True)
     tally = Tally()
     shards = Shards(folder, _SHARD, {"made by": "keima learn"})
@@ -166,7 +183,7 @@ def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], show: Ca
     if tally.positions == 0:
         raise GoError(f"no position in {len(games)} games: {', '.join(tally.skipped) or 'they have no moves'}")
     write_atomically(done, json_text({"positions": tally.positions, "games": tally.games}) + "\n")
-    return tally.positions
+    return tally.positions, tally.games
 
 
 def _accuracy(

@@ -36,7 +36,7 @@ def report_text(learned: Learned, name: str) -> str:
         "|---|---|---|",
         *(f"| {label} | {_cell(before.total, key)} | {_cell(after.total, key)} |" for label, key in _ROWS),
         "",
-        f"- Learned from {len(games.training):,} games, {learned.positions:,} positions, in {learned.steps:,} steps; "
+        f"- Learned from {learned.played:,} games, {learned.positions:,} positions, in {learned.steps:,} steps; "
         f"{part} trained (from {WHOLE_FROM_GAMES:,} games on, the whole network).",
         f"- Tested on {after.games:,} games, {after.total.positions:,} positions, of which it saw none.",
     ]
@@ -46,6 +46,8 @@ def report_text(learned: Learned, name: str) -> str:
         lines.append(f"- Records left out because they have the same moves as another, or none: {games.repeated:,}.")
     if games.unranked:
         lines.append(f"- Records left out because they do not have the players' ranks: {games.unranked:,}.")
+    if (unplayed := len(games.training) - learned.played) > 0:
+        lines.append(f"- Records left out because their moves cannot be played: {unplayed:,}.")
     lines += [f"- Left out: {message}" for message in games.unreadable[:10]]
     if len(games.unreadable) > 10:
         lines.append(f"- {len(games.unreadable) - 10:,} more that cannot be read.")

@@ -6,6 +6,7 @@ measurements alternate within each run, so that other load on the machine slows 
 median over the runs.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -112,12 +113,12 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
 
     def step() -> None:
         inputs, targets = host_batch(batch, spec, devices.device).to_device()
-        with devices.autocast():
+        with devices.autocast(), learner.sizes.noting(*case.size):
             predictions = computed(*inputs)
         result = loss(predictions, targets, spec, config)
         learner.optimizer.zero_grad(set_to_none=True)
         result.total.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(learner.parameters, config.gradient_norm)
+        nn.utils.clip_grad_norm_(learner.parameters, config.gradient_norm or math.inf)
         learner.optimizer.step()
         learner.average.update(learner.net, 1)
 
@@ -133,7 +134,8 @@ def _random_samples(encoder: str, case: Case) -> Samples:
     planes = generator.integers(0, 256, empty.planes.shape, dtype=np.uint8)
     outcome = np.full_like(empty.outcome, 1.0 / 3.0)
     arrays: dict[str, np.ndarray] = {"planes": planes, "policy": policy, "reply": policy, "outcome": outcome}
-    return empty.with_arrays(arrays | {"weights": np.ones_like(empty.weights)})
+    # Ranks that are known, for networks that imitate people.
+    return empty.with_arrays(arrays | {"weights": np.ones_like(empty.weights), "players": np.ones_like(empty.players)})
 
 
 def _products(device: torch.device, precision: Precision) -> list[Callable[[], None]]:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
 import click
@@ -21,7 +21,7 @@ from engine.train.learning.run_folder import NET_FILE, START_FILE, has_begun, ne
 from engine.train.learning.step_metrics import format_metrics
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
-from engine.train.toml_settings import ConfigError, from_table, overridden, read_toml
+from engine.train.toml_settings import ConfigError, from_table, overridden, read_toml_file
 from weights import native
 from weights.registry import load
 from weights.sized import folder_of, read_sized, text_of
@@ -76,7 +76,9 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
     place = "the command line"
     for path in (recorded, options.get("config")):
         if path is not None and path.exists():
-            table = read_toml(path.read_text(encoding="utf-8"), str(path))
+            table = read_toml_file(path)
+            if path is not recorded and options["net"] is not None:
+                _refuse(table, dict.fromkeys(SHAPE, "the network of --net has its own"), f"{path}: ")
             from_table(TrainConfig, table, str(path))  # so that errors name the file
             tables |= table
     tables = overridden(tables, options["settings"])
@@ -85,12 +87,12 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
     return from_table(TrainConfig, tables | {key: value for key, value in given.items() if value is not None}, place)
 
 
-def _refuse(settings: Sequence[str], reasons: Mapping[str, str]) -> None:
-    """Raise UsageError on a setting that would be ignored."""
+def _refuse(settings: Iterable[str], reasons: Mapping[str, str], place: str = "--set ") -> None:
+    """Raise UsageError on a setting that would be ignored. place: the beginning of the message."""
     for setting in settings:
         key = setting.partition("=")[0].strip()
         if key in reasons:
-            raise click.UsageError(f"--set {key}: {reasons[key]}")
+            raise click.UsageError(f"{place}{key}: {reasons[key]}")
 
 
 def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) -> Source:

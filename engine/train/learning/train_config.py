@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from engine.errors import GoError
 from engine.settings.setting import Kind, check_fields, choice, number, numbers, option, truth
-from engine.train.toml_settings import from_table, read_toml
+from engine.train.toml_settings import from_table, read_toml_file
 from engine.vertex import MAX_SIZE
 
 CONFIG_FILE = "config.toml"
@@ -20,7 +20,7 @@ Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
 SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
 """Settings that define a network with random weights."""
-FIXED = (*SHAPE, "human", "seed", "optimizer", "freeze")
+FIXED = (*SHAPE, "human", "seed", "optimizer", "freeze", "norms")
 """Settings that must not change when a run is resumed."""
 HEAD_WEIGHTS = ("soft_policy_weight", "score_distribution_weight", "short_value_weight", "short_score_weight")
 """Weights that are 0 where the network in training has no such head; a resumed run must not add or drop one."""
@@ -153,4 +153,4 @@ class TrainConfig:
 def read_run_config(run: Path) -> TrainConfig:
     """Read the configuration of a run. Raises ConfigError."""
     path = run / CONFIG_FILE
-    return from_table(TrainConfig, read_toml(path.read_text(encoding="utf-8"), str(path)), str(path))
+    return from_table(TrainConfig, read_toml_file(path), str(path))

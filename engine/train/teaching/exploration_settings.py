@@ -22,4 +22,4 @@ class ExplorationSettings:
 
     def epsilon(self, games: int) -> float:
         """Return epsilon after `games` games; 0 if exploration is off."""
-        return max(self.floor, self.start * self.decay**games) if self.start > 0 else 0.0
+        return max(min(self.floor, self.start), self.start * self.decay**games) if self.start > 0 else 0.0

@@ -1,16 +1,18 @@
 """KataGo's training rows: what Keima makes of them, what it writes for KataGo, and what is refused."""
 
+import io
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import keima
+from engine.train.data.held_out import HELD_OUT
 from engine.train.data.katago_npz import ENCODER, SIDE, read_npz, write_npz
-from engine.train.data.samples import BadSamples, Samples, arrays_of, read_shard
+from engine.train.data.samples import BadSamples, Samples, arrays_of, read_shard, write_shard
 from tests.train.random_data import learnable_samples
 
 AREA = SIDE * SIDE
@@ -150,6 +152,49 @@ def test_the_command_converts_there_and_back(tmp_path: Path) -> None:
     run = CliRunner().invoke(keima.main, ["train", "convert", str(shards), "--out", str(back)])
     assert run.exit_code == 0 and "14 rows of 2 files" in run.stdout, run.output
     assert sum(len(part) for path in back.glob("*.npz") for part in read_npz(path)) == 14
+
+
+def test_rows_are_not_mixed_with_others_and_not_left_half_written(tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "out"
+
+    def convert() -> Result:
+        return CliRunner().invoke(keima.main, ["train", "convert", str(shards), "--out", str(out)])
+
+    for name in ("x/9x9/s", "x-9x9/s"):
+        (shards / name).parent.mkdir(parents=True)
+        write_shard(shards / f"{name}.safetensors", samples_of(9), {})
+    assert "would both become" in convert().output
+    assert not list(out.glob("*.npz"))
+    (shards / "x-9x9" / "s.safetensors").rename(shards / "z.safetensors")
+    damaged = (shards / "z.safetensors").read_bytes()
+    (shards / "z.safetensors").write_bytes(damaged[:-100])
+    assert convert().exit_code == 1
+    assert not list(out.glob("*.npz")), "none is left of a run that failed"
+    (shards / "z.safetensors").write_bytes(damaged)
+    write_shard(shards / "none.safetensors", samples_of(9)[:0], {})
+    assert "12 rows of 3 files" in convert().stdout
+    again = convert()
+    assert again.exit_code == 1 and "already contains rows" in again.output
+
+
+def test_held_out_samples_become_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write_shard(tmp_path / "in" / "s.safetensors", samples_of(9), {HELD_OUT: "yes"})
+    run = CliRunner().invoke(keima.main, ["train", "convert", str(tmp_path / "in"), "--out", str(tmp_path / "out")])
+    assert run.exit_code == 1 and "must not be trained on" in run.output
+    assert not list((tmp_path / "out").glob("*.npz"))
+
+
+def test_a_header_that_claims_more_than_the_file_has_allocates_nothing(tmp_path: Path) -> None:
+    write_npz(tmp_path / "rows.npz", [samples_of(9)])
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (10**13, 19)})
+    with zipfile.ZipFile(tmp_path / "rows.npz") as old, zipfile.ZipFile(tmp_path / "new.npz", "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, header.getvalue() + b"x" if name == "globalInputNC.npy" else data)
+    with pytest.raises(BadSamples, match="globalInputNC.npy: expected 760000000000128 bytes, got 129"):
+        list(read_npz(tmp_path / "new.npz"))
 
 
 def test_a_directory_with_neither_is_refused(tmp_path: Path) -> None:

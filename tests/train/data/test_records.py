@@ -14,7 +14,7 @@ from engine.records.sgf_writer import write_game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
 from engine.train.data.held_out import game_hash, is_held_out
 from engine.train.data.records import RecordOptions, Source, Tally, komi_of, read_samples, rules_of
-from engine.train.data.samples import BadSamples, Samples, SampleWriter, arrays_of, concatenate
+from engine.train.data.samples import TARGETS, BadSamples, Samples, SampleWriter, arrays_of, concatenate
 from engine.vertex import PASS, from_policy_index
 from tests.positions import random_game
 
@@ -65,6 +65,14 @@ def test_a_counted_game_has_both_from_the_view_of_the_side_to_move() -> None:
     assert samples.score.tolist() == [24.5, -24.5, 24.5]
     assert np.all(samples.ownership == [[127], [-127], [127]])
     assert samples.weights.all(axis=1).tolist() == [True, True, False], "the game is over before the fourth move"
+
+
+def test_a_result_says_nothing_of_positions_before_stones_were_set_up() -> None:
+    (plain,) = read(["(;SZ[5]KM[0.5]RU[Chinese]RE[B+R];B[cc];W[bb];B[dd])"])
+    (broken,) = read(["(;SZ[5]KM[0.5]RU[Chinese]RE[B+R];B[cc];W[bb];AB[dd][ee];B[ab])"])
+    outcome = TARGETS.index("outcome")
+    assert plain.weights[:, outcome].tolist() == [1, 1, 1]
+    assert broken.weights[:, outcome].tolist() == [0, 0]
 
 
 def test_handicap_komi_and_rules_reach_the_encoder() -> None:

@@ -37,6 +37,22 @@ def folder_of(root: Path, shards: dict[str, Samples]) -> Path:
     return root
 
 
+def test_a_file_that_has_less_than_it_says_is_refused_at_once(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"5x5/a.safetensors": numbered(0, 8), "5x5/b.safetensors": numbered(8, 8)})
+    data = (folder / "5x5/b.safetensors").read_bytes()
+    (folder / "5x5/b.safetensors").write_bytes(data[:-40])
+    with pytest.raises(BadSamples, match="b.safetensors: .*truncated"):
+        Window(folder)
+    (folder / "5x5/b.safetensors").write_bytes(data.replace(b'\\"count\\": 8', b'\\"count\\": 9'))
+    with pytest.raises(BadSamples, match="b.safetensors"):
+        Window(folder)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadSamples, match="absent: no such folder"):
+        Window(tmp_path / "absent")
+
+
 def window_plies(window: Window, generator: np.random.Generator, draws: int = 40) -> set[int]:
     return {int(ply) for _ in range(draws) for ply in window.draw(len(window), generator)[0].ply}
 

@@ -4,10 +4,12 @@ import json
 import random
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -24,6 +26,7 @@ from engine.train.fine_tuning.learn import Learned, LearnOptions, learn  # noqa:
 from engine.train.fine_tuning.report import verdict  # noqa: E402
 from engine.train.learning.network import default_spec, human_spec  # noqa: E402
 from weights import native  # noqa: E402
+from weights.sized import read_sized, write_sized  # noqa: E402
 
 GAMES = 60
 
@@ -125,6 +128,33 @@ def test_a_folder_of_games_becomes_a_network_and_a_report(folder: Path, network:
     before, after = dict(tensors(native.read(network))), dict(tensors(native.read(tmp_path / "out/net.safetensors")))
     changed = {path.split(".")[0] for path in before if (before[path] != after[path]).any()}
     assert changed <= {"policy", "value"} and changed
+
+
+def test_statistics_of_single_sizes_stay_with_the_network_that_learned(
+    folder: Path, network: Path, tmp_path: Path
+) -> None:
+    start = native.read(network)
+    mean = start.blocks[0].norm1.mean  # type: ignore[union-attr]
+    sized = replace(start, blocks=(replace(start.blocks[0], norm1=replace(start.blocks[0].norm1, mean=mean + 0.25)),))  # type: ignore[call-arg, union-attr]
+    write_sized(network, start.name, {(5, 5): sized})
+    assert run(folder, network, tmp_path / "out").exit_code == 0
+    learned = native.read(tmp_path / "out" / "net.safetensors")
+    found = read_sized(tmp_path / "out" / "net.safetensors", learned.name)
+    assert list(found) == [(5, 5)]
+    pairs = zip(tensors(learned), tensors(found[5, 5]), strict=True)
+    assert [path for (path, one), (_, two) in pairs if not np.array_equal(one, two)] == ["blocks.0.norm1.mean"]
+
+
+def test_the_report_counts_the_games_that_could_be_played(folder: Path, network: Path, tmp_path: Path) -> None:
+    for seed in range(200, 210):
+        text = game(seed, 24)
+        (folder / f"{seed}.sgf").write_text(text[:-1] + text[text.index(";B") :][:6] + ")", encoding="ascii")
+    assert run(folder, network, tmp_path / "out").exit_code == 0
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    left_out = re.search(r"their moves cannot be played: (\d+)", report)
+    assert left_out is not None and int(left_out[1]) > 0
+    stored = json.loads((tmp_path / "out" / "samples" / "done.json").read_text(encoding="utf-8"))
+    assert f"Learned from {stored['games']} games" in report
 
 
 def test_a_network_that_imitates_people_learns_from_games_with_ranks(folder: Path, tmp_path: Path) -> None:

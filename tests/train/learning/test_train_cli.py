@@ -75,15 +75,23 @@ def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_pat
         ([], "give either --records or --samples"),
         (["--samples", "nowhere", "--set", "blcks=3"], "unknown key blcks"),
         (["--samples", "nowhere", "--set", "blocks=many"], "blocks: expected int, got 'many'"),
-        (["--samples", "nowhere"], "no samples"),
+        (["--samples", "nowhere"], "nowhere: no such folder"),
         (["--samples", "nowhere", "--net", "absent.bin.gz"], "absent.bin.gz: cannot be read"),
         (["--samples", "nowhere", "--set", "architecture=agz"], "agz supports only one board size"),
         (["--samples", "nowhere", "--net", "a.bin.gz", "--set", "blocks=3"], "--set blocks: the network of --net has"),
+        (
+            ["--samples", "nowhere", "--net", "a.bin.gz", "--config", "CONFIG"],
+            "blocks: the network of --net has its own",
+        ),
+        (["--samples", "nowhere", "--config", "LATIN"], "no text in UTF-8"),
         (["--records", __file__, "--prioritize", "0.5"], "--prioritize draws from --samples"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: list[str], text: str) -> None:
-    result = keima("run", tmp_path / "run", *arguments)
+    (tmp_path / "CONFIG").write_text("blocks = 3\n", encoding="utf-8")
+    (tmp_path / "LATIN").write_bytes("# größer\nsteps = 3\n".encode("latin-1"))
+    named = [str(tmp_path / each) if each in ("CONFIG", "LATIN") else each for each in arguments]
+    result = keima("run", tmp_path / "run", *named)
     assert result.exit_code != 0
     assert text in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
@@ -168,6 +176,21 @@ def test_the_speed_of_training_is_a_share_of_the_limit() -> None:
         assert 0 < row["share"] < 1
     table = keima("bench", "--size", 5, "--precision", "fp32", "--runs", 1, "--seconds", "0.01", *SHAPE, *FAST)
     assert "samples/s" in table.stdout
+
+
+def test_the_speed_of_networks_that_imitate_people_is_measured() -> None:
+    asked = ["--size", 5, "--precision", "fp32", "--runs", 1, "--seconds", "0.01", "--set", "human=true", "--json"]
+    result = keima("bench", *asked, *SHAPE, *FAST)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["figures"][0]["samples_per_s"] > 0
+
+
+def test_norms_stay_what_they_were_when_a_run_goes_on(samples: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 1).exit_code == 0
+    again = keima("run", run, "--samples", samples, *FAST, "--steps", 2, "--set", "norms=fixed")
+    assert again.exit_code == 1
+    assert "norms: expected auto, with which the run started, got fixed" in " ".join(again.stderr.split())
 
 
 @pytest.mark.parametrize("setting", ["precision=fp32", "batch_size=8"])
