@@ -34,12 +34,16 @@ class BookMove(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The current position in a book, for the side to move; `moves` are ordered, best first."""
+    """The current position in a book, for the side to move; `moves` are ordered, best first.
+
+    lacks_best: whether the rules forbid the best of them in this game, so that it is left out.
+    """
 
     winrate: float
     lead: float
     visits: int
     moves: tuple[BookMove, ...]
+    lacks_best: bool = False
 
 
 class Book:
@@ -86,23 +90,27 @@ class Book:
         entries, to_play, size = self._entries, game.to_play, (game.width, game.height)
         back = inverse(place.symmetry)
         turns = [compose(each, back) for each in place.stabilizer]
-        moves = []
+        moves, lacks_best = [], False
         for edge in range(int(entries.first[index]), int(entries.first[index + 1])):
             vertex = from_policy_index(int(entries.move[edge]), *size)
             images = tuple(dict.fromkeys(map_vertex(vertex, turn, *size) for turn in turns))
             legal = tuple(each for each in images if game.is_legal(to_play, each))
             if legal:
                 moves.append(BookMove(legal, *self._values(int(entries.child[edge]), game)))
-        return Found(*self._values(index, game), tuple(moves))
+            lacks_best |= not legal and not moves
+        return Found(*self._values(index, game), tuple(moves), lacks_best)
 
     def best(self, game: Game) -> BookMove | None:
-        """Return the best move of the current position if the book has one, and say once where it is not for a game."""
+        """Return the best move of the current position, None if the book has none or the rules forbid it.
+
+        Says once where the book is not for a game.
+        """
         reason = self.misfit(game)
         if reason is not None and reason not in self._refused:
             self._refused.add(reason)
             _LOG.warning("book %s is not used: %s", self.name, reason)
         found = self.find(game)
-        return found.moves[0] if found is not None and found.moves else None
+        return found.moves[0] if found is not None and found.moves and not found.lacks_best else None
 
     def _index(self, key: int) -> int | None:
         """Return the position of a key; of several, which have other numbers of moves, the one searched most."""

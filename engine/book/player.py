@@ -5,6 +5,7 @@ from engine.game import Game
 from engine.players.base import Avoided, Decision, Limits, Watch
 from engine.players.moves import safe_vertices
 from engine.players.search_player import SearchPlayer
+from engine.vertex import PASS
 
 
 class BookPlayer(SearchPlayer):
@@ -30,7 +31,9 @@ class BookPlayer(SearchPlayer):
         """
         if not (avoided or limits.level or self._is_warming_up) and color == game.to_play:
             best = self.book.best(game)
-            safe = () if best is None else safe_vertices(game, color)
+            # An exact book knows what a pass is worth, too.
+            exact = () if self.book.about.visits else (PASS,)
+            safe = () if best is None else (*safe_vertices(game, color), *exact)
             if best is not None and best.vertices[0] in safe:
                 return Decision(best.vertices[0], False, best.winrate, best.lead, best.visits)
         return super().genmove(game, color, limits, watch, avoided)

@@ -14,8 +14,8 @@ from engine.board.layout import HEADER, KO_POINT
 from engine.color import BLACK
 from engine.game import Game
 from engine.rules import Rules
-from engine.symmetry import FLIP_COLUMNS, FLIP_ROWS, TRANSPOSE, applicable, map_planes
-from engine.vertex import NO_POINT, points, row_column
+from engine.symmetry import FLIP_COLUMNS, FLIP_ROWS, TRANSPOSE, applicable, compose, map_planes, map_vertex
+from engine.vertex import NO_POINT, points, policy_index, row_column
 
 _KEY_BYTES = 8
 _KO = 3
@@ -32,6 +32,11 @@ class Place(NamedTuple):
     key: int
     symmetry: int
     stabilizer: tuple[int, ...]
+
+    def on_book(self, vertex: int, size: tuple[int, int]) -> int:
+        """Return the least policy index of the images of a move of the game on the book's board."""
+        turns = [compose(self.symmetry, each) for each in self.stabilizer]
+        return min(policy_index(map_vertex(vertex, turn, *size), *size) for turn in turns)
 
 
 def place_of(game: Game, forbidden: int | None = None) -> Place | None:

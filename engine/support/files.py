@@ -134,21 +134,28 @@ def _drop_torn_line(file: BinaryIO) -> None:
         file.truncate(file.read().rfind(b"\n") + 1)
 
 
-def whole_lines(path: Path) -> list[str]:
-    """Return the lines written by `append_line`, none if the file is missing; leave out an incomplete last line.
+def iterate_lines(path: Path) -> Iterator[str]:
+    """Yield the lines written by `append_line`, none if the file is missing; leave out an incomplete last line.
 
     Changes nothing, so that a file can be read while another process appends to it. Raises GoError if they are not
     UTF-8.
     """
     if not path.exists():
-        return []
-    # Without its newline a line was never acknowledged: its process was killed, or is writing it now.
-    whole, _, _ = path.read_bytes().rpartition(b"\n")
-    try:
-        return whole.decode("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        line = whole.count(b"\n", 0, error.start) + 1
-        raise GoError(f"{path}: line {line}: not UTF-8 text") from error
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            # Without its newline a line was never acknowledged: its process was killed, or is writing it now.
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield line.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                raise GoError(f"{path}: line {number}: not UTF-8 text") from error
+
+
+def whole_lines(path: Path) -> list[str]:
+    """Return what `iterate_lines` yields."""
+    return [*iterate_lines(path)]
 
 
 def digest_of(path: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import GoError
-from engine.support.files import append_line, read_object, whole_lines, write_atomically
+from engine.support.files import append_line, iterate_lines, read_object, write_atomically
 from engine.support.json_text import json_text
 
 SETTINGS_FILE = "settings.json"
@@ -55,12 +55,14 @@ def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type
     """Parse the JSON value of each line with `parse`; return [] if the file does not exist.
 
     what: the content of a line, for the error message. Raises `failure`, naming the line, if it is not JSON or `parse`
-    raises ValueError or TypeError.
+    raises ValueError, TypeError or LookupError.
     """
     found = []
-    for number, line in enumerate(whole_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path), start=1):
         try:
             found.append(parse(json.loads(line)))
+        except LookupError as error:
+            raise failure(f"{path}:{number}: no {what}: it lacks {error}") from error
         except (ValueError, TypeError) as error:
             raise failure(f"{path}:{number}: no {what}: {error}") from error
     return found

@@ -2,22 +2,25 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP: the shells' value for Ctrl-C."""
 
+_ENDING = ("SIGTERM", "SIGHUP")
+"""Signals that end a program; the second comes when its terminal is closed."""
 WAIT_SECONDS = 0.5
 """For waits in a loop: one without a timeout cannot be interrupted by Ctrl-C on Windows."""
 
 
 @contextmanager
 def stopping() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C and SIGTERM set; a second signal raises KeyboardInterrupt.
+    """Yield an event that Ctrl-C, SIGTERM and SIGHUP set; a second signal raises KeyboardInterrupt.
 
-    Outside the main thread, which alone receives signals, nothing sets the event.
+    An ignored SIGHUP, as under `nohup`, stays ignored. Outside the main thread, which alone receives signals, nothing
+    sets the event.
     """
     stop = threading.Event()
 
@@ -30,12 +33,8 @@ def stopping() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handling(("SIGINT", *_ENDING), handle):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -52,7 +51,14 @@ def interrupting() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    known = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    with _handling(_ENDING, handle):
+        yield
+
+
+@contextmanager
+def _handling(names: Sequence[str], handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the named signals that this system has and that are not ignored."""
+    known = [number for name in names if (number := getattr(signal, name, None)) is not None]
     before = {number: signal.getsignal(number) for number in known if signal.getsignal(number) != signal.SIG_IGN}
     for number in before:
         signal.signal(number, handle)

@@ -175,17 +175,20 @@ def _listen(settings: Settings, threads: int | None, options: dict[str, Any]) ->
 def _benchmark(equipment: "Equipment", file: Path) -> int:
     """Print how fast the queries of a file are analyzed. Raises GoError for a query that cannot be."""
     from engine.apps.analysis_server.bench import compare
+    from engine.support.progress import ProgressBar
     from gtp.json_analysis.benchmark import read_tasks, table
 
     pool = equipment.pool
     pool.close()
-    found = compare(
-        pool.inner,
-        lambda: read_tasks(file, equipment.settings, equipment.sizes),
-        pool.threads,
-        equipment.settings.params.max_memory_mib,
-        rounds=_ROUNDS,
-        forget=equipment.clear_cache,
-    )
+    with ProgressBar(sys.stderr) as bar:
+        found = compare(
+            pool.inner,
+            lambda: read_tasks(file, equipment.settings, equipment.sizes),
+            pool.threads,
+            equipment.settings.params.max_memory_mib,
+            rounds=_ROUNDS,
+            forget=equipment.clear_cache,
+            bar=bar,
+        )
     click.echo(table(found))
     return 0

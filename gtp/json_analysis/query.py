@@ -208,6 +208,8 @@ def _settings(given: Object, settings: Settings, warn: Warn) -> Settings:
     ):
         if field in given:
             of_search[name] = real(given, field, least, most, f"Must be a number from {bounds}")
+    if "root_policy_temperature" in of_search:
+        of_search["early_root_policy_temperature"] = of_search["root_policy_temperature"]
     return replace(settings, params=replace(settings.params, **of_search))  # type: ignore[arg-type]
 
 

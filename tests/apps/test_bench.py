@@ -19,11 +19,13 @@ from engine.apps.bench.effort import Effort
 from engine.apps.bench.katago import KataGo, Speed
 from engine.apps.bench.measure import PER_EVALUATOR, measure_board
 from engine.apps.bench.startup import resident_mib
+from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.uniform import UniformEvaluator
 from engine.native.machine import versions
+from engine.nets.random import random_spec
 from engine.records.diagram import diagram_of, format_diagram
 from engine.records.sgf import load_sgf
 from engine.search.bench_positions import middle_game, positions_to_evaluate, searched_positions
@@ -31,6 +33,7 @@ from engine.search.evaluator_speed import Measured
 from engine.support.command_line import joined
 from engine.support.stopping import interrupting
 from tests.native_fakes import CALLS, FAIL_AT, NativeFake, needs_closures
+from weights import native
 
 QUICK = ["bench", "--size", "6x4", "--runs", "1", "--seconds", "0.01", "--backend", "openvino", "--precision", "fp32"]
 
@@ -271,8 +274,9 @@ def test_an_engine_that_refuses_to_play_is_told(tmp_path: Path) -> None:
 def test_start_up_is_that_of_the_network_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
 
-    def seconds(player: list[str], command: str) -> float:
+    def seconds(player: list[str], command: str, size: str) -> float:
         started.append(" ".join(player[2:]))
+        assert size == "9"
         return 1.0
 
     monkeypatch.setattr("engine.apps.bench.measure.seconds_to_reply", seconds)
@@ -280,6 +284,24 @@ def test_start_up_is_that_of_the_network_asked_for(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("engine.apps.bench.measure.measure_board", lambda *_: None)
     run("bench", "--net", "none", "--threads", "1", "--runs", "1", "--json")
     assert started == ["gtp --threads 1 --net none"] * 3
+
+
+def test_start_up_and_boards_are_those_that_the_network_can_play_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[str] = []
+
+    def seconds(player: list[str], command: str, size: str) -> float:
+        measured.append(size)
+        return 1.0
+
+    monkeypatch.setattr("engine.apps.bench.measure.seconds_to_reply", seconds)
+    monkeypatch.setattr("engine.apps.bench.measure.rollouts_per_second", lambda *_: 1)
+    monkeypatch.setattr("engine.apps.bench.measure.measure_board", lambda *_: None)
+    network = tmp_path / "large.safetensors"
+    native.write(random_spec(1, 4, ENCODERS["liberties"], 1, board_sizes=(19, 19)), network)
+    found = json.loads(run("bench", "--net", str(network), "--threads", "1", "--runs", "1", "--json"))
+    assert set(measured) == {"19"} == {found["startup_size"]} == set(found["rollouts_per_s"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal to interrupt itself by")

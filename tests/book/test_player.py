@@ -15,7 +15,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.players import Limits
-from engine.rules import JAPANESE, TROMP_TAYLOR
+from engine.rules import CHINESE_KGS, JAPANESE, TROMP_TAYLOR
 from engine.search.params import SearchParams
 from engine.settings.levels import LEVELS
 from engine.symmetry import map_vertex
@@ -94,16 +94,49 @@ def test_a_move_that_superko_forbids_is_no_move_of_the_book() -> None:
     assert found is not None and all(forbidden not in each.vertices for each in found.moves)
 
 
-def game_with_a_superko() -> tuple[Game, int]:
+def game_with_a_superko(most_images: int = 8) -> tuple[Game, int]:
     """Return a game on 3x3 and a point where only its past forbids a move."""
     for seed in itertools.count():
         game = random_game(seed, 3, moves=40)
         while game.moves:
             reasons = {game.legality(game.to_play, vertex): vertex for vertex in points(3, 3)}
-            if "superko" in reasons and "ko" not in reasons and game.consecutive_passes == 0 and not game.is_over:
+            is_there = "superko" in reasons and "ko" not in reasons and game.consecutive_passes == 0
+            place = place_of(game)
+            if is_there and place is not None and len(place.stabilizer) <= most_images:
                 return game, reasons["superko"]
             game.undo()
     raise AssertionError
+
+
+def test_a_pass_of_an_exact_book_is_played() -> None:
+    book, game = Book.open("3x3"), Game(3, rules=CHINESE_KGS, komi=0.0)
+    mine = playing_from(book)(FakeEvaluator(), SearchParams(seed=1))
+    passes = 0
+    for seed in range(200):
+        game, chance = Game(3, rules=CHINESE_KGS, komi=0.0), np.random.default_rng(seed)
+        while not game.is_over and game.move_number < 12:
+            best = book.best(game)
+            if best is not None and best.vertices[0] == PASS:
+                decision = mine.genmove(game, game.to_play, Limits(visits=3))
+                assert (decision.vertex, decision.visits) == (PASS, 0)
+                passes += 1
+            game.play(game.to_play, int(chance.choice([*game.legal_vertices(), PASS])))
+    assert passes > 10
+
+
+def test_where_the_rules_forbid_the_books_best_move_the_search_decides() -> None:
+    # Without symmetry: else an image of the move may be allowed.
+    game, forbidden = game_with_a_superko(most_images=1)
+    place = place_of(game)
+    assert place is not None
+    other = next(each for each in game.legal_vertices() if each not in (forbidden, PASS))
+    moves = np.array([place.on_book(each, (3, 3)) for each in (forbidden, other)])
+    keys, plies = np.array([place.key] * 3, np.uint64), np.array([1, 2, 2], np.uint16)
+    entries = Entries(keys, plies, *np.zeros((3, 3)), np.array([0, 2, 2, 2]), moves, np.array([1, 2]))
+    book = Book(About(3, 3, TROMP_TAYLOR, 7.5, 1), entries)
+    found = book.find(game)
+    assert found is not None and found.moves and found.lacks_best
+    assert book.best(game) is None
 
 
 def test_a_book_that_does_not_exist_is_named_with_those_that_ship() -> None:

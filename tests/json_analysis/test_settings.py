@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from engine.errors import GoError
 from gtp.json_analysis.cli import analysis
+from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings, overridden
 from gtp.katago_config import parse_assignments, read_assignments
 from gtp.state import Perspective
@@ -40,6 +41,12 @@ def test_a_configuration_is_read(tmp_path: Path) -> None:
 def test_what_a_session_alone_knows_means_nothing_in_a_query() -> None:
     settings, unused = overridden(SETTINGS, {"ponderingEnabled": "true", "lagBuffer": "1"})
     assert (settings, unused) == (SETTINGS, ["ponderingEnabled", "lagBuffer"])
+
+
+def test_a_querys_root_temperature_counts_at_the_start_of_the_game_too() -> None:
+    given = query(rootPolicyTemperature=2.0, overrideSettings={"rootPolicyTemperatureEarly": 1.25})
+    (task,) = parse_query(given, SETTINGS, (2, 25), lambda *_: None, lambda *_: None)
+    assert (task.params.root_policy_temperature, task.params.early_root_policy_temperature) == (2.0, 2.0)
 
 
 def test_the_defaults_are_those_of_katagos_example() -> None:

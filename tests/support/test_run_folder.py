@@ -53,7 +53,7 @@ def test_lines_without_settings_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "settings.json").exists()
 
 
-@pytest.mark.parametrize("line", ["{", '{"number": "one"}'])
+@pytest.mark.parametrize("line", ["{", '{"number": "one"}', "{}", "[]"])
 def test_a_line_that_cannot_be_used_is_named(tmp_path: Path, line: str) -> None:
     run = RunFolder(tmp_path, {})
     (tmp_path / "results.jsonl").write_text(f'{{"number": 1}}\n{line}\n')

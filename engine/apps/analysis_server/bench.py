@@ -1,5 +1,6 @@
 """Measures how much faster positions are analyzed together than one by one."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from engine.apps.analysis_server.pool import AnalysisPool
 from engine.apps.analysis_server.task import Report, Task
 from engine.evaluation.evaluator import Evaluator
+from engine.support.progress import ProgressBar
 
 
 @dataclass(frozen=True)
@@ -41,28 +43,42 @@ def compare(
     *,
     rounds: int,
     forget: Callable[[], None],
+    bar: ProgressBar,
 ) -> Comparison:
     """Analyze the tasks one by one and `threads` at a time, in turns, after one round that does not count.
 
-    tasks: creates the tasks; their reports are ignored. forget: clears the evaluator's cache.
+    tasks: creates the tasks; their reports are ignored. forget: clears the evaluator's cache. bar: shows the positions
+    analyzed.
     """
+    count, done = len(tasks()), 0
+
+    def show() -> None:
+        nonlocal done
+        done += 1
+        bar.update(f"round {done // (2 * count) + 1} of {rounds + 1}", done, 2 * (rounds + 1) * count)
+
     speeds: tuple[list[Speed], list[Speed]] = ([], [])
     for number in range(rounds + 1):
-        for found, count in zip(speeds, (1, threads), strict=True):
+        for found, at_once in zip(speeds, (1, threads), strict=True):
             # A cached position would cost the second analysis nothing.
             forget()
-            measured = _measure(evaluator, tasks(), count, memory_mib)
+            measured = _measure(evaluator, tasks(), at_once, memory_mib, show)
             # The first round loads kernels and compiles networks.
             if number > 0:
                 found.append(measured)
-    return Comparison(len(tasks()), *(_median(each) for each in speeds))
+    return Comparison(count, *(_median(each) for each in speeds))
 
 
-def _measure(evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_mib: int) -> Speed:
+def _measure(
+    evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_mib: int, show: Callable[[], None]
+) -> Speed:
     visits: list[int] = []
+    lock = threading.Lock()
 
     def count(_: Task, report: Report) -> None:
-        visits.append(0 if report.analysis is None else report.analysis.root.visits)
+        with lock:
+            visits.append(0 if report.analysis is None else report.analysis.root.visits)
+            show()
 
     for task in tasks:
         task.on_report = count

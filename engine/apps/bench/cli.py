@@ -1,7 +1,7 @@
 """The command line of `keima bench`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,17 @@ from engine.support.stopping import interrupting
 from weights.shipped import NO_NETWORK, network_named
 
 if TYPE_CHECKING:
+    from engine.apps.bench.effort import Size
     from engine.evaluation.evaluator import Evaluator
+    from engine.nets.spec import NetSpec
 
 
 _QUALITY = ("positions", "visits", "move_seconds", "compared", "reference_visits", "records", "out", "settings")
 """Options that need --quality."""
 _EVALUATING = ("net", "backend", "precision", "profile", "threads", "katago")
 """Options that decide what is measured; the others decide how and are passed to `cli_bench`."""
+_SPEEDS = ("cold", "runs", "seconds", "memory_visits")
+"""Options that decide how speeds are measured."""
 
 
 @click.command(cls=Command, keys=search_keys)
@@ -44,13 +48,19 @@ def bench(**options: Any) -> None:
     has_choice = options.pop("chooses")
     has_shapes, shapes = options.pop("shapes"), options.pop("shape_names")
     if options.pop("quality"):
+        refuse_given({"chooses", "shapes", "shape_names", *_SPEEDS}, "does nothing with --quality")
         sys.exit(_quality(options))
     refuse_given(_QUALITY, "is only for --quality")
     for name in _QUALITY:
         del options[name]
     if has_choice:
+        refuse_given(
+            {"shapes", "shape_names", *_SPEEDS, *_EVALUATING} - {"net", "threads"}, "does nothing with --choose"
+        )
         sys.exit(_choose(options))
     if has_shapes:
+        unused = {"net", "profile", "katago", "cold", "memory_visits"}
+        refuse_given(unused, "does nothing with --shapes")
         sys.exit(_shapes(options, shapes))
     refuse_given({"shape_names"}, "is only for --shapes")
     sys.exit(_speeds(options))
@@ -58,7 +68,7 @@ def bench(**options: Any) -> None:
 
 def _speeds(options: dict[str, Any]) -> int:
     """Measure start-up, playouts, evaluations and visits, and return the exit status."""
-    from engine.apps.bench.effort import NO_PRECISION
+    from engine.apps.bench.effort import NO_PRECISION, USUAL_SIZES
     from engine.apps.bench.measure import cli_bench
     from engine.evaluators.factory import Computing, open_network, open_rollouts
     from engine.evaluators.uniform import UniformEvaluator
@@ -83,7 +93,10 @@ def _speeds(options: dict[str, Any]) -> int:
             def network(computing: Computing) -> "Evaluator":
                 return open_network(file, computing, profile).evaluator
 
-            for pair in to_compare(load(find_network(file)), backend, precision):
+            spec = load(find_network(file))
+            options["sizes"] = options["sizes"] or _known(USUAL_SIZES, spec)
+            options["start"] = _known(((9, 9), *options["sizes"]), spec)[0]
+            for pair in to_compare(spec, backend, precision):
                 factories[pair] = partial(network, Computing(*pair, threads=count))
             playing += [
                 "--backend",
@@ -95,6 +108,12 @@ def _speeds(options: dict[str, Any]) -> int:
             rival = f"{katago} {joined(['-model', str(find_network(file))])}" if katago else ""
         program = this_program()
         return cli_bench(program, factories, katago=rival, playing=playing, **options)
+
+
+def _known(sizes: Sequence["Size"], spec: "NetSpec") -> "tuple[Size, ...]":
+    """Return those boards that a network can play on, or its largest one."""
+    least, most = spec.board_sizes
+    return tuple(size for size in sizes if least <= min(size) and max(size) <= most) or ((most, most),)
 
 
 def _choose(options: dict[str, Any]) -> int:
@@ -109,14 +128,14 @@ def _choose(options: dict[str, Any]) -> int:
 
 def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
     """Run `keima bench --shapes` and return the exit status."""
-    from engine.apps.bench.effort import Effort
+    from engine.apps.bench.effort import USUAL_SIZES, Effort
     from engine.apps.bench.shapes import Asked, cli_shapes
     from engine.nets.shapes import SHAPES
 
     unknown = [name for name in names if name not in SHAPES]
     if unknown:
         raise click.UsageError(f"unknown shape {unknown[0]}, expected {' or '.join(SHAPES)}")
-    threads, sizes = options["threads"] or usable_cores(), options["sizes"] or ((9, 9), (19, 19))
+    threads, sizes = options["threads"] or usable_cores(), options["sizes"] or USUAL_SIZES
     asked = Asked(names or tuple(SHAPES), sizes, options["backend"], options["precision"], threads)
     with interrupting():
         effort = Effort(options["runs"], options["seconds"])
@@ -140,7 +159,7 @@ def _quality(options: dict[str, Any]) -> int:
         katago = f"{katago} {joined(['-model', str(find_network(file))])}"
     has_limit = options["visits"] or options["move_seconds"]
     asked = QualitySettings(
-        network=identity_of(options["net"]),
+        network=identity_of(options["net"], options["profile"]),
         sizes=options["sizes"] or DEFAULT_SIZES,
         visits=(options["visits"] or ()) if has_limit else DEFAULT_VISITS,
         seconds=options["move_seconds"] if has_limit else DEFAULT_SECONDS,

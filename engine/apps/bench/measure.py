@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Protocol
 
-from engine.apps.bench.effort import Effort, Names, Size, name_of
+from engine.apps.bench.effort import USUAL_SIZES, Effort, Names, Size, name_of
 from engine.apps.bench.katago import KataGo, Speed
 from engine.apps.bench.report import print_table
 from engine.apps.bench.rollouts import rollouts_per_second
@@ -65,19 +65,22 @@ def cli_bench(
     katago: str = "",
     memory_visits: int = 0,
     playing: Sequence[str] = (),
+    start: Size = (9, 9),
 ) -> int:
     """Measure, print the results, and return the exit status 0.
 
     program: the command of this program; "gtp" and its options can be appended.
     katago: the command of KataGo's benchmark with its network, see `engine.apps.bench.katago`; "" for none.
     memory_visits: visits of the move after which memory is measured, on the last of `sizes`; 0 for none.
-    playing: further options of `gtp`, such as the network.
+    playing: further options of `gtp`, such as the network. start: the board on which start-up is measured.
     """
-    effort, sizes = Effort(runs, seconds), sizes or ((9, 9), (19, 19))
+    effort, sizes = Effort(runs, seconds), sizes or USUAL_SIZES
     memory = Memory(memory_visits, sizes[-1]) if memory_visits else None
     player = [*program, "gtp", *playing]
     with ProgressBar(sys.stderr, len(sizes) * runs) as bar:
-        figures = measure(player, factories, effort, bar, sizes=sizes, cold=cold, katago=katago, memory=memory)
+        figures = measure(
+            player, factories, effort, bar, sizes=sizes, cold=cold, katago=katago, memory=memory, start=start
+        )
     if as_json:
         print(json_text(figures, indent=1))
     else:
@@ -95,13 +98,15 @@ def measure(
     cold: bool,
     katago: str = "",
     memory: Memory | None = None,
+    start: Size = (9, 9),
 ) -> dict[str, Any]:
     """Return all results. `cold_compile_s` is None unless `cold`; both `cold` and `memory` take long.
 
-    player: the command of this engine's `gtp`, to which options can be appended.
+    player: the command of this engine's `gtp`, to which options can be appended. start: the board on which start-up is
+    measured.
     """
     bar.update("start-up")
-    figures = _startup(player, effort, cold=cold)
+    figures = _startup(player, effort, name_of(start), cold=cold)
     bar.update("rollouts")
     per_size = {name_of(size): size for size in sizes}
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
@@ -132,16 +137,17 @@ def measure(
     return figures
 
 
-def _startup(player: Sequence[str], effort: Effort, *, cold: bool) -> dict[str, Any]:
-    """Measure the time to the first answers, in seconds."""
-    first_reply = round(effort.median(lambda: seconds_to_reply(player, "name")), 3)
+def _startup(player: Sequence[str], effort: Effort, size: str, *, cold: bool) -> dict[str, Any]:
+    """Measure the time to the first answers on a board, in seconds."""
+    first_reply = round(effort.median(lambda: seconds_to_reply(player, "name", size)), 3)
     cold_compile = None
     if cold:
         with tempfile.TemporaryDirectory() as empty:
-            cold_compile = round(seconds_to_reply(player, "genmove b", KEIMA_CACHE=empty), 3)
-    seconds_to_reply(player, "genmove b")  # not counted: it compiles kernels and fills the system's file cache
-    first_move = round(effort.median(lambda: seconds_to_reply(player, "genmove b")), 3)
-    return {"first_reply_s": first_reply, "first_genmove_s": first_move, "cold_compile_s": cold_compile}
+            cold_compile = round(seconds_to_reply(player, "genmove b", size, KEIMA_CACHE=empty), 3)
+    seconds_to_reply(player, "genmove b", size)  # not counted: it compiles kernels and fills the system's file cache
+    first_move = round(effort.median(lambda: seconds_to_reply(player, "genmove b", size)), 3)
+    seconds = {"first_reply_s": first_reply, "first_genmove_s": first_move, "cold_compile_s": cold_compile}
+    return {"startup_size": size, **seconds}
 
 
 def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ def print_table(figures: Mapping[str, Any]) -> None:
     table = Table("what", "board", "figure", title="keima bench")
     for key in ("first_reply_s", "first_genmove_s", "cold_compile_s"):
         if figures[key] is not None:
-            table.add_row(key.removesuffix("_s").replace("_", " "), "9", f"{figures[key]:.3f} s")
+            table.add_row(key.removesuffix("_s").replace("_", " "), figures["startup_size"], f"{figures[key]:.3f} s")
     for size, rates in figures["rollouts_per_s"].items():
         for kind, rate in rates.items():
             table.add_row(f"{kind} playouts/s, one core", size, f"{rate:,}")

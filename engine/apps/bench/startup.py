@@ -46,13 +46,14 @@ def _ask(process: "subprocess.Popen[str]", command: str) -> None:
     process.stdout.readline()
 
 
-def seconds_to_reply(player: Sequence[str], command: str, **environment: str) -> float:
-    """Return the seconds from the start of the engine to its answer to `command`, on 9x9 with one visit a move.
+def seconds_to_reply(player: Sequence[str], command: str, size: str, **environment: str) -> float:
+    """Return the seconds from the start of the engine to its answer to `command`, with one visit a move.
 
-    player: the engine's command without size and visits. environment: variables to set for it.
+    player: the engine's command without size and visits. size: of the board, as an option's value. environment:
+    variables to set for it.
     """
     start = time.perf_counter()
-    with _engine([*player, "--size", "9", "--visits", "1"], **environment) as process:
+    with _engine([*player, "--size", size, "--visits", "1"], **environment) as process:
         _ask(process, command)
         return time.perf_counter() - start
 

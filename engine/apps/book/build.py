@@ -29,8 +29,8 @@ from engine.search.root import root_priors
 from engine.search.side_by_side import Extent, search_all
 from engine.search.tree import ROOT, Tree, links_of
 from engine.support.run_folder import RunFolder
-from engine.symmetry import compose, map_vertex
-from engine.vertex import from_policy_index, policy_index
+from engine.symmetry import map_vertex
+from engine.vertex import from_policy_index
 
 FORMAT = {"format": "keima-book-run", "version": 1}
 SECONDS_PER_HOUR = 3600.0
@@ -199,19 +199,14 @@ class Builder:
         links, priors = tree.links[links_of(tree, ROOT)], root_priors(tree)
         nodes, merged = tree.nodes[links["child"]], dict[int, list[Candidate]]()
         for each, (link, node) in enumerate(zip(links, nodes, strict=True)):
-            move = self._on_book(int(tree.edge_vertex[ROOT, each]), place)
+            move = place.on_book(int(tree.edge_vertex[ROOT, each]), self._size)
             count = int(min(link["visits"], node["visits"]))
             if count > 0:
                 found = Candidate(move, count, float(node["value"]), float(node["lead"]), float(priors[each]))
                 merged.setdefault(move, []).append(found)
-        best = self._on_book(chosen, place)
+        best = place.on_book(chosen, self._size)
         moves = tuple(_merged(each) for _, each in sorted(merged.items()))
         return Searched(best, moves)
-
-    def _on_book(self, vertex: int, place: Place) -> int:
-        """Return the least policy index of the images of a move on the book's board."""
-        turns = [compose(place.symmetry, each) for each in place.stabilizer]
-        return min(policy_index(map_vertex(vertex, turn, *self._size), *self._size) for turn in turns)
 
     def write(self, path: Path) -> None:
         """Write the book. Raises OSError."""

@@ -3,11 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.apps.book.stone_sets import grown, size_of, spread
+from engine.apps.book.stone_sets import grown, spread
 from engine.native.jit import kernel
-
-MOST_AHEAD = 2
-"""Moves in a row that `may_enclose` looks ahead at most."""
 
 
 @kernel
@@ -56,28 +53,3 @@ def is_taken(black: int, white: int, masks: NDArray[np.int64]) -> bool:
         return False
     alive = pass_alive_stones(black, white, masks)
     return alive != 0 and _leaves_no_room(alive, masks)
-
-
-@kernel
-def may_enclose(black: int, moves: int, masks: NDArray[np.int64]) -> bool:
-    """False if White has room whatever Black plays. moves: in a row, at most MOST_AHEAD."""
-    if _leaves_no_room(black, masks):
-        return True
-    if moves == 0:
-        return False
-    first_left = masks[0] & ~black
-    while first_left:
-        first = first_left & -first_left
-        first_left &= ~first
-        if _leaves_no_room(black | first, masks):
-            return True
-        # What is left must be within reach of one more stone: five points, and four parts with two points each.
-        uncovered = masks[0] & ~(black | first | grown(black | first, masks))
-        if moves > 1 and size_of(uncovered) <= 13:
-            second_left = first_left
-            while second_left:
-                second = second_left & -second_left
-                second_left &= ~second
-                if _leaves_no_room(black | first | second, masks):
-                    return True
-    return False

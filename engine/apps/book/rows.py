@@ -13,7 +13,6 @@ from engine.book.positions import Place, place_of
 from engine.color import BLACK, opponent
 from engine.game import Game
 from engine.rules import Rules
-from engine.symmetry import compose, map_vertex
 from engine.vertex import NO_POINT, PASS, points, policy_index
 
 
@@ -82,7 +81,7 @@ class Rows:
             # There is no position after it: its score is that of the position before it.
             self._moves[place.key].setdefault(policy_index(PASS, *self._size), place.key)
         else:
-            self._moves[place.key].setdefault(self._on_book(vertex, place), self.key_of(after))
+            self._moves[place.key].setdefault(place.on_book(vertex, self._size), self.key_of(after))
 
     def entries(self) -> Entries:
         """Return the arrays of the book."""
@@ -114,7 +113,3 @@ class Rows:
         found = place_of(game, NO_POINT if ko == NO_KO else self._points[ko])
         assert found is not None  # no state is over
         return found
-
-    def _on_book(self, vertex: int, found: Place) -> int:
-        turns = [compose(found.symmetry, each) for each in found.stabilizer]
-        return min(policy_index(map_vertex(vertex, turn, *self._size), *self._size) for turn in turns)

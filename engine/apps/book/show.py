@@ -44,6 +44,8 @@ def text(game: Game, found: Found | None) -> str:
         return f"{showboard(game)}\nnot in the book"
     searched = f"{found.visits:,} visits" if found.visits else "exact"
     best = "" if found.moves else "; no move of it is better than what the search of this position found"
+    if not (found.moves or found.visits):
+        best = "; the book ends here"
     return (
         f"{showboard(game)}\n{color_name(game.to_play)} wins {100 * found.winrate:.1f} %, leads by {found.lead:+.1f}, "
         f"{searched}{best}"

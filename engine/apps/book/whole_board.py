@@ -143,6 +143,9 @@ class WholeBoard:
         found = [(vertex, after, self.height_of(after)) for vertex, after in self.moves(state)]
         if state.color == BLACK:
             found = [min(found, key=lambda answer: answer[2])]
+        else:
+            # All lose the board: those that take longest first, and a pass, which loses it at once, last.
+            found.sort(key=lambda answer: (answer[0] == PASS, -answer[2]))
         assert all(left < height for _, _, left in found)  # proofs stay in the table
         return found
 

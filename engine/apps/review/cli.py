@@ -77,7 +77,8 @@ def cli_review(
             except KeyboardInterrupt:
                 interrupted = True
         reviews = [run.reviews[game.id] for game in games if game.id in run.reviews]
-        if len(reviews) > 1:
+        # One that is there lists the games of an earlier command.
+        if len(reviews) > 1 or (reviews and (options.out / _INDEX).exists()):
             write_atomically(options.out / _INDEX, index_page(reviews))
     if reviews:
         print_tables(screen, [_table(reviews, options.out)])

@@ -1,6 +1,7 @@
 """Finds the records to review and prepares each game: its rules, its positions, the names of its files."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from engine.rules import Rules, parse_rules, preset_name
 _SUFFIX = ".sgf"
 _RESERVED = {"index", "settings", "ranks"}
 """Names of files in the folder of a review that are not a game's."""
+_LONGEST = 200
+"""Bytes of a file's name without what is added to it; most file systems allow 255."""
 _ASSUMED_RULES = "chinese"
 """For records without rules: dead stones need not be captured, as players leave them."""
 
@@ -85,7 +88,7 @@ def find_games(sources: Sequence[Path], out: Path, broken: Callable[[str], None]
     ids: set[str] = set()
     stems = set(_RESERVED)
     for name, path in _files(sources, out):
-        stem = str(Path(name).with_suffix(""))
+        stem = _short(str(Path(name).with_suffix("")))
         for label, data in iterate_records([path], lambda error: broken(" ".join(str(error).split()))):
             number = label.removeprefix(path.name)  # of one of several games
             try:
@@ -125,7 +128,15 @@ def _files(sources: Iterable[Path], out: Path) -> Iterator[tuple[str, Path]]:
                 continue
             if real not in seen:
                 seen.add(real)
-                yield (path.relative_to(source) if source.is_dir() else Path(path.name)).as_posix(), path
+                name = (path.relative_to(source) if source.is_dir() else Path(path.name)).as_posix()
+                # Names in another encoding than UTF-8, as in old archives, in a form that pages and files can have.
+                yield os.fsencode(name).decode("utf-8", "backslashreplace").replace("\\", "_"), path
+
+
+def _short(stem: str) -> str:
+    """Return a path whose name leaves room for a number and the name of a draft."""
+    folder, slash, name = stem.rpartition("/")
+    return folder + slash + name.encode("utf-8")[:_LONGEST].decode("utf-8", "ignore")
 
 
 def _unused(name: str, taken: set[str], suffix: str) -> str:

@@ -5,6 +5,7 @@ Pure functions of numbers: no search, no file. All leads and win rates are Black
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -19,7 +20,11 @@ _OPENING_SHARE, _ENDGAME_SHARE = 0.14, 0.42
 """Ends of opening and middle game, as shares of the board's points: moves 50 and 151 on 19x19, 11 and 34 on 9x9."""
 _DECIDED = 0.98
 """Win rate from which on a game counts as decided."""
-_RANK = re.compile(r"P?\s*([0-9]{1,2}|[初一二三四五六七八九十])\s*(PRO|P|DAN|D|KYU|K|段|단|级|級|급)(?![A-Z])")
+_RANK = re.compile(
+    r"(?:P|PRO|职业|職業)?\s*([0-9]{1,2}|[初一二三四五六七八九十])\s*-?\s*(PRO|P|DAN|D|KYU|K|段|단|级|級|급)(?![A-Z])"
+)
+_PROFESSIONAL = re.compile(r"P[1-9]")
+"""As the Fox server writes it."""
 _MOST_KYU, _MOST_DAN = 30, 9
 _CHINESE_NUMBERS = {"初": 1} | {digit: number for number, digit in enumerate("一二三四五六七八九十", 1)}
 
@@ -132,7 +137,10 @@ def rank_limits(rank: str) -> Limits:
 
 def read_rank(rank: str) -> Limits | None:
     """Return the limits for a rank, None for a text that is no rank."""
-    found = _RANK.match(rank.strip().upper())
+    text = unicodedata.normalize("NFKC", rank).strip().upper()
+    if _PROFESSIONAL.fullmatch(text):
+        return PROFESSIONAL
+    found = _RANK.match(text)
     if found is None:
         return None
     number = int(found[1]) if found[1].isdigit() else _CHINESE_NUMBERS[found[1]]
@@ -140,7 +148,7 @@ def read_rank(rank: str) -> Limits | None:
         return PROFESSIONAL
     if found[2] in ("DAN", "D", "段", "단"):
         # Fox and others write professionals as P9段.
-        return PROFESSIONAL if rank.strip().upper().startswith("P") else DAN
+        return PROFESSIONAL if text.startswith(("P", "职业", "職業")) else DAN
     return SINGLE_KYU if number < 10 else DOUBLE_KYU if number < 20 else BEGINNER
 
 

@@ -124,6 +124,7 @@ def figure(moves: Sequence[JudgedMove], color: int) -> tuple[float, int] | None:
 def estimates(reviews: Iterable[Review]) -> list[RankEstimate]:
     """Return an estimate for each player and board side that has a calibration, the players with most games first."""
     found: dict[tuple[str, int], list[tuple[float, int]]] = {}
+    spelled: dict[str, str] = {}  # as it is first, by the name without case
     for review in reviews:
         record = review.game.record
         if record.width != record.height or record.width not in CALIBRATIONS or record.is_handicap_game:
@@ -131,7 +132,8 @@ def estimates(reviews: Iterable[Review]) -> list[RankEstimate]:
         for color, player in ((BLACK, record.black.strip()), (WHITE, record.white.strip())):
             # Players without a name may be anybody.
             if player and color in review.colors and (each := figure(review.moves, color)) is not None:
-                found.setdefault((player, record.width), []).append(each)
+                name = spelled.setdefault(player.casefold(), player)
+                found.setdefault((name, record.width), []).append(each)
     made = [estimate(player, side, games, CALIBRATIONS[side]) for (player, side), games in found.items()]
     return sorted(made, key=lambda each: (-each.games, each.player.casefold(), each.side))
 

@@ -25,6 +25,7 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
     """
     from engine.apps.solve.cli import cli_solve
     from engine.evaluators.named import open_named_evaluator
+    from engine.support.stopping import interrupting
 
     refuse_unused(options)
     params = search_params(options["net"], {}, settings, seed=options["seed"])
@@ -32,4 +33,5 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
         search=tuple(sorted(settings.items())),
         **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit", "prove")},
     )
-    sys.exit(cli_solve(asked, lambda: open_named_evaluator(options, out), params, out=out, as_json=as_json))
+    with interrupting():
+        sys.exit(cli_solve(asked, lambda: open_named_evaluator(options, out), params, out=out, as_json=as_json))

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK, EMPTY, WHITE, for_color, opponent
+from engine.game import Game
+from engine.vertex import points
 
 MARGIN = 2
 """Lines beyond the outermost stones that belong to the problem."""
@@ -27,6 +29,12 @@ _ATTACKERS_LEAD = 5.0
 
 Stones = NDArray[np.int8]
 """[height, width] colors."""
+
+
+def stones_of(game: Game) -> Stones:
+    """Return the stones on a game's board."""
+    size = game.width, game.height
+    return np.array([game.color_at(vertex) for vertex in points(*size)], dtype=np.int8).reshape(size[::-1])
 
 
 class Box(NamedTuple):

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from engine.apps.solve.frame import Stones, frame, local_box
+from engine.apps.solve.frame import frame, local_box, stones_of
 from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE
 from engine.errors import GoError, IllegalMove
@@ -44,7 +42,7 @@ def framed(game: Game, color: int) -> FramedGame:
     leave no room for a frame.
     """
     size = game.width, game.height
-    stones: Stones = np.array([game.color_at(vertex) for vertex in points(*size)], dtype=np.int8).reshape(size[::-1])
+    stones = stones_of(game)
     box = local_box(stones)
     around = frame(stones, box, game.komi) if stones.any() else None
     if around is None:

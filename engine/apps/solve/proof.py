@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.apps.solve.frame import Box, Stones, attacker, local_box
+from engine.apps.solve.frame import Box, Stones, attacker, local_box, stones_of
 from engine.board.layout import HEAD, SIZE
 from engine.board.life import MOST_MOVES, life_line, new_life_memory, prove_life
 from engine.color import BLACK, EMPTY, WHITE, color_letter, color_name, opponent
 from engine.errors import IllegalMove
 from engine.game import Game
-from engine.vertex import MAX_SIZE, PASS, format_vertex, point_at, points, row_column
+from engine.vertex import MAX_SIZE, PASS, format_vertex, point_at, row_column
 
 POSITIONS = 50_000
 """Positions after which each of the two searches gives up."""
@@ -92,8 +92,7 @@ def prove(game: Game, color: int, limit: int = POSITIONS) -> Proof | None:
     "Lives": their largest chain becomes pass-alive. "Dies": no stone of their color can live in the problem.
     Past moves and a ko ban are not regarded, so no proof rests on them. limit: positions that each search may visit.
     """
-    size = game.width, game.height
-    stones: Stones = np.array([game.color_at(vertex) for vertex in points(*size)], dtype=np.int8).reshape(size[::-1])
+    stones = stones_of(game)
     cut = _cut(stones)
     if cut is None:
         return None

@@ -2,12 +2,9 @@
 
 from itertools import pairwise
 
-import numpy as np
-
-from engine.apps.solve.frame import Stones, frame, local_box
+from engine.apps.solve.frame import frame, local_box, stones_of
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.vertex import points
 
 _LEAST_STONES = 5
 _LEAST_OF_A_COLOR = 2
@@ -22,8 +19,7 @@ def looks_like_a_problem(game: Game) -> bool:
     alternates = all(one.color != other.color for one, other in pairwise(game.moves))
     if alternates and not game.setup_black and not game.setup_white:
         return False
-    size = game.width, game.height
-    stones: Stones = np.array([game.color_at(vertex) for vertex in points(*size)], dtype=np.int8).reshape(size[::-1])
+    stones = stones_of(game)
     counts = [int((stones == color).sum()) for color in (BLACK, WHITE)]
     if sum(counts) < _LEAST_STONES or min(counts) < _LEAST_OF_A_COLOR:
         return False

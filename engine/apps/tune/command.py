@@ -43,7 +43,7 @@ def tune(ranges: tuple[str, ...], as_json: bool, **options: Any) -> None:
     names += ["seed", "confirm", "gain", "out"]
     processes, threads = options["jobs"], options["threads"]
     asked = TuneSettings(
-        network=identity_of(options["net"]),
+        network=identity_of(options["net"], options["profile"]),
         ranges=tuned,
         fixed=fixed,
         jobs=processes,

@@ -28,7 +28,7 @@ BOOK_ROWS: tuple[Setting, ...] = (
         ),
         integer(
             "positions",
-            "Positions of the book; a larger number continues a finished run.",
+            "Positions of the book, and those of the last step; a larger number continues a finished run.",
             least=1,
             unit="positions",
             default_text="until --hours or Ctrl-C",

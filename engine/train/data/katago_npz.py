@@ -66,8 +66,8 @@ def _arrays(path: Path) -> _Arrays:
                 raise BadSamples(f"{path}: more than {_MOST_BYTES >> 30} GiB")
             for member in archive.infolist():
                 if member.filename.removesuffix(".npy") in _ARRAYS:
-                    _, dtype, declared = declared_array(archive, member)
-                    if declared != member.file_size and not dtype.hasobject:
+                    _, kind, declared = declared_array(archive, member)
+                    if declared != member.file_size and not kind.hasobject:
                         raise BadSamples(
                             f"{path}: {member.filename}: expected {declared} bytes, got {member.file_size}"
                         )

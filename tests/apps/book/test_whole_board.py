@@ -8,6 +8,7 @@ import pytest
 from engine.apps.book.enclosing import is_taken, pass_alive_stones
 from engine.apps.book.exact import Exact
 from engine.apps.book.rows import State
+from engine.apps.book.show import text
 from engine.apps.book.stone_sets import NO_KO, masks_of, size_of
 from engine.apps.book.whole_board import Progress, WholeBoard, write_whole_board
 from engine.board.area import new_scratch, pass_alive
@@ -144,6 +145,28 @@ def test_a_book_of_a_few_moves_ends_there(tmp_path: Path) -> None:
     assert sizes[0] == 2
     assert sizes[1] == 2 + 5 + 1
     assert sizes[2] <= 2 * sizes[1] - 2
+
+
+def test_the_answers_that_resist_longest_come_first_and_a_pass_last() -> None:
+    board = WholeBoard(3, 3, CHINESE_KGS, 1 << 18)
+    board.prove()
+    answers = board.answers(board.root, board.height_of(board.root))
+    assert answers[-1][0] == PASS
+    heights = [left for *_, left in answers[:-1]]
+    assert heights == sorted(heights, reverse=True) and len(heights) > 2
+
+
+def test_where_a_book_of_moves_ends_it_says_so(tmp_path: Path) -> None:
+    board = WholeBoard(3, 3, CHINESE_KGS, 1 << 18)
+    board.prove()
+    write_whole_board(tmp_path / "b.book", board, CHINESE_KGS, 2)
+    book, game = Book.open(tmp_path / "b.book"), Game(3, rules=CHINESE_KGS, komi=0.0)
+    while (best := book.best(game)) is not None:
+        game.play(game.to_play, best.vertices[0])
+    found = book.find(game)
+    assert found is not None
+    assert "the book ends here" in text(game, found)
+    assert "search" not in text(game, found)
 
 
 @pytest.mark.parametrize(("width", "height"), [(5, 5), (6, 4), (3, 2)])

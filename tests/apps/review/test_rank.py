@@ -74,6 +74,13 @@ def record(moves: int, **changes: str) -> str:
     return "(;GM[1]" + "".join(f"{key}[{text}]" for key, text in properties.items()) + played + ")"
 
 
+def test_a_name_in_capitals_is_the_same_player(tmp_path: Path) -> None:
+    games = write(tmp_path / "games", one=record(40), two=record(42, PB="ANNA"), three=record(40, PB="anna"))
+    assert run(tmp_path / "out", games, estimates=True)[0] == 0
+    found = json.loads((tmp_path / "out" / "ranks.json").read_text(encoding="utf-8"))
+    assert {each["player"].casefold(): each["games"] for each in found} == {"anna": 3, "bert": 3}
+
+
 def test_the_command_prints_the_ranks_and_writes_what_they_rest_on(tmp_path: Path) -> None:
     games = write(tmp_path / "games", one=record(40), two=record(42), three=record(40, PB="Bert", PW="Carl"))
     status, stdout, _ = run(tmp_path / "out", games, estimates=True)

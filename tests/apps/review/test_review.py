@@ -3,6 +3,7 @@
 import html
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -72,6 +73,42 @@ def summary(out: Path, name: str = "game") -> dict[str, Any]:
     found = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
+
+
+def test_odd_names_of_files_are_reviewed_like_others(tmp_path: Path) -> None:
+    games = tmp_path / "in"
+    games.mkdir()
+    try:
+        (games / os.fsdecode(b"g\xe4me.sgf")).write_text(GAME, encoding="utf-8")
+        (games / (83 * "李" + ".sgf")).write_text(GAME, encoding="utf-8")
+    except OSError as error:
+        pytest.skip(f"the file system refuses such names: {error}")
+    status, stdout, stderr = run(tmp_path / "out", games)
+    assert (status, "skipped" in stderr) == (0, False)
+    assert sorted({each["id"] for each in answers(tmp_path / "out")}) == ["g_xe4me.sgf", 83 * "李" + ".sgf"]
+    assert summary(tmp_path / "out", "g_xe4me")["moves"]
+    assert len([*(tmp_path / "out").glob("李*.html")]) == 1
+    assert stdout.encode("utf-8")
+    assert (tmp_path / "out" / "index.html").exists()
+
+
+@pytest.mark.parametrize(("file", "line"), [("analysis.jsonl", "{}"), ("games.jsonl", '{"id": "game.sgf"}')])
+def test_a_line_that_lacks_something_is_named(tmp_path: Path, file: str, line: str) -> None:
+    games = write(tmp_path / "in", game=GAME)
+    assert run(tmp_path / "out", games)[0] == 0
+    with (tmp_path / "out" / file).open("a", encoding="utf-8") as lines:
+        lines.write(line + "\n")
+    with pytest.raises(GoError, match=rf"{file}:\d+: no (analysis|record) of a .*: it lacks '"):
+        run(tmp_path / "out", games)
+
+
+def test_the_index_lists_the_games_of_the_last_command(tmp_path: Path) -> None:
+    games = write(tmp_path / "in", one=GAME, two=GAME.replace("PB[Anna]", "PB[Carl]"))
+    run(tmp_path / "out", games)
+    assert "one.html" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    run(tmp_path / "out", games, player="carl")
+    listed = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "two.html" in listed and "one.html" not in listed
 
 
 def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def test_captures_and_vital_points_are_found_by_the_default_network(problems: li
         solver.close()
     at_once = {each.name for each in problems[::2] if each.kind in (CAPTURES[1], LIVE, KILL)}
     longer = [answers for name, answers in solved.items() if name not in at_once]
-    assert [name for name in at_once if not all(solved[name])] == []
+    # A longer search may find another move that wins: the frame decides the game by points.
+    assert [name for name in at_once if not all(solved[name][:2])] == []
+    assert sum(at_400 for *_, at_400 in solved.values()) >= 0.9 * len(solved)
     assert sum(at_400 for *_, at_400 in longer) >= 0.9 * len(longer)
 
 
