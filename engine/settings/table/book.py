@@ -28,7 +28,7 @@ BOOK_ROWS: tuple[Setting, ...] = (
         ),
         integer(
             "positions",
-            "Positions of the book, and those of the last step; a larger number continues a finished run.",
+            "Positions after which the book is done; the last step may add more. A larger number goes on.",
             least=1,
             unit="positions",
             default_text="until --hours or Ctrl-C",

@@ -193,7 +193,7 @@ def test_a_header_that_claims_more_than_the_file_has_allocates_nothing(tmp_path:
         for name in old.namelist():
             data = old.read(name)
             new.writestr(name, header.getvalue() + b"x" if name == "globalInputNC.npy" else data)
-    with pytest.raises(BadSamples, match="globalInputNC.npy: expected 760000000000128 bytes, got 129"):
+    with pytest.raises(BadSamples, match=r"globalInputNC\.npy: expected 760000000000128 bytes, got 129"):
         list(read_npz(tmp_path / "new.npz"))
 
 
