@@ -25,11 +25,11 @@ class ProgressBar:
     def __init__(self, stream: IO[str] | None, total: int | None = None, *, every: float = _LINE_SECONDS) -> None:
         """stream: None shows nothing. total: number of pieces of work, if known.
 
-        every: minimum seconds between two lines if the stream is not a terminal. The first line, and the line of the
-        last piece of work, are always written.
+        every: minimum seconds between two lines if the stream is not a terminal. The first line, and the first one of
+        the last piece of work, are always written.
         """
         self._stream, self._total, self._every = stream, total, every
-        self._shown_at = -math.inf
+        self._shown_at, self._has_shown_last = -math.inf, False
         self._start: tuple[float, int] | None = None
         self._bar: Progress | None = None
         self._open = ExitStack()
@@ -75,8 +75,10 @@ class ProgressBar:
                 refresh=due,
             )
         else:
-            due = now - self._shown_at >= self._every or (done is not None and done == self._total)
+            is_last = done is not None and done == self._total
+            due = now - self._shown_at >= self._every or (is_last and not self._has_shown_last)
             if due:
+                self._has_shown_last = is_last
                 self.print((text if line is None else line) + ("" if left is None else f"; {duration(left)} left"))
         self._shown_at = now if due else self._shown_at
 

@@ -23,6 +23,14 @@ def test_the_first_line_and_the_last_are_written_and_those_between_now_and_then(
     assert stream.getvalue() == "0 of 50\n50 of 50; 0 s left\n"
 
 
+def test_the_last_piece_of_work_has_one_line_however_often_it_is_shown() -> None:
+    stream = io.StringIO()
+    with ProgressBar(stream, 2) as bar:
+        for done, text in ((0, "a"), (2, "b"), (2, "c"), (2, "d")):
+            bar.update(text, done)
+    assert stream.getvalue() == "a\nb; 0 s left\n"
+
+
 def test_every_line_is_written_where_no_time_has_to_pass() -> None:
     stream = io.StringIO()
     with ProgressBar(stream, every=0.0) as bar:

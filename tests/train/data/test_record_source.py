@@ -119,5 +119,5 @@ def test_other_positions_are_drawn_in_each_epoch_and_turned(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["a.sgf", "nothing"])
 def test_nothing_to_train_on_is_an_error_and_no_endless_loop(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("no game")
-    with pytest.raises(BadSamples, match=r"no position to train on in .*: (there are none, or all are held out|[a-z ]+)$"):
+    with pytest.raises(BadSamples, match=r"no position to train on in .*: [a-z, ]+$"):
         RecordSource([tmp_path], 8, [3], processes=0).draw()
