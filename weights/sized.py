@@ -59,16 +59,21 @@ def packed(file: Path) -> bytes:
 
 
 def write_packed(content: bytes, file: Path) -> None:
-    """Write the network of `packed` as `file`, with those that belong to it and without those of an earlier one."""
-    for path in files_of(file):
-        path.unlink()
+    """Write the network of `packed` as `file`, with those that belong to it and without those of an earlier one.
+
+    The network comes after those that belong to it: until then the earlier one is whole but for sizes of both.
+    """
     with ZipFile(io.BytesIO(content)) as archive:
-        network, *sized = archive.namelist()
+        network, *names = archive.namelist()
+        sized = {folder_of(file) / Path(name).name: name for name in names}
         if sized:
             folder_of(file).mkdir(exist_ok=True)
-        for name in sized:
-            write_atomically(folder_of(file) / Path(name).name, archive.read(name))
+        for path, name in sized.items():
+            write_atomically(path, archive.read(name))
         write_atomically(file, archive.read(network))
+    for path in files_of(file):
+        if path not in sized:
+            path.unlink()
 
 
 def unpacked(content: bytes, folder: Path) -> Path:

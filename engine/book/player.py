@@ -31,12 +31,18 @@ class BookPlayer(SearchPlayer):
         """
         if not (avoided or limits.level or self._is_warming_up) and color == game.to_play:
             best = self.book.best(game)
-            # An exact book knows what a pass is worth, too.
-            exact = () if self.book.about.visits else (PASS,)
-            safe = () if best is None else (*safe_vertices(game, color), *exact)
+            safe = () if best is None else (*safe_vertices(game, color), *((PASS,) if self._may_pass(game) else ()))
             if best is not None and best.vertices[0] in safe:
                 return Decision(best.vertices[0], False, best.winrate, best.lead, best.visits)
         return super().genmove(game, color, limits, watch, avoided)
+
+    def _may_pass(self, game: Game) -> bool:
+        """Return whether the book knows exactly that a pass is better than any move, or that it ends a won game."""
+        found = None if self.book.about.visits else self.book.find(game)
+        if found is None or not found.moves:
+            return False
+        first, *others = found.moves
+        return all(each.lead < first.lead for each in others) or (game.consecutive_passes > 0 and first.lead > 0)
 
 
 def playing_from(book: Book) -> type[BookPlayer]:

@@ -73,8 +73,8 @@ class RandomPlayer:
         """Do nothing: nothing is remembered."""
 
     def restart(self) -> None:
-        """Reset the random numbers to the seed."""
-        self._generator = np.random.default_rng(self.params.seed or None)
+        """Reset the random numbers to the seed, or to 1 if that is 0."""
+        self._generator = np.random.default_rng(self.params.seed or 1)
 
     def close(self) -> None:
         """Do nothing: there are no resources."""

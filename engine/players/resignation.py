@@ -1,6 +1,6 @@
 """Decides when to resign: the position was hopeless for several own turns, late enough, and behind in points."""
 
-from itertools import count as count_from
+from itertools import pairwise
 
 from engine.color import BLACK, WHITE
 from engine.game import Game
@@ -38,16 +38,20 @@ class Resigner:
 
         Repeated searches of one turn count once, and undone turns do not count.
         """
-        turns, turn = self._turns[color], game.move_number
-        turns = (
-            {turn, *(each for each in turns if each < turn)} if is_hopeless(game, color, decision, params) else set()
-        )
-        self._turns[color] = turns
-        # Moves that were played by hand break the row.
-        in_a_row = next(count for count in count_from(1) if turn - 2 * count not in turns) if turns else 0
-        if not params.allow_resignation or in_a_row < params.resign_turns:
+        turn = game.move_number
+        earlier = [each for each in self._turns[color] if each < turn]
+        self._turns[color] = {*earlier, turn} if is_hopeless(game, color, decision, params) else set()
+        if not params.allow_resignation or self._in_a_row(game, color) < params.resign_turns:
             return False
         return judgement is None or not wins_by_counting(game, color, judgement)
+
+    def _in_a_row(self, game: Game, color: int) -> int:
+        """Return how many hopeless turns a color had in a row: moves of it that were played by hand break the row."""
+        turns = sorted(self._turns[color], reverse=True)
+        for count, (later, turn) in enumerate(pairwise(turns), 1):
+            if sum(move.color == color for move in game.moves[turn:later]) > 1:
+                return count
+        return len(turns)
 
 
 def is_hopeless(game: Game, color: int, decision: Decision, params: SearchParams) -> bool:

@@ -1,9 +1,10 @@
 """Searches many trees on boards of one size with one evaluator, for games that are played at the same time.
 
 A `Search` fills a batch from one tree, a `BatchedSearch` from many trees, with one leaf of each or a few: virtual
-losses distort no tree, and batches are as large as the number of games. Apart from that each tree is equal to that of a
-`Search`, visit for visit. The caller assigns trees to games and starts the searches. Groups of trees have a worker
-each, so that one batch is collected while others are evaluated:
+losses distort no tree, and batches are as large as the number of games. Apart from that, and from what
+`engine.search.refresh` recomputes in a kept tree, each tree is equal to that of a `Search`, visit for visit. The caller
+assigns trees to games and starts the searches. Groups of trees have a worker each, so that one batch is collected while
+others are evaluated:
 
     search.begin(tree, game, color, legal); search.start(tree, params, visits, seed, generator)
     driver = BatchedDriver([Group(search, trees, on_end), Group(search, others, on_end)])

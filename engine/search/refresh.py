@@ -14,8 +14,14 @@ from engine.search.tree import ROOT, SIZE, Tree
 from engine.search.tree_ownership import order_nodes
 from engine.search.values import recompute, set_own_value
 
-CENTER_TOLERANCE = 0.1
-"""Points by which the center may move before the tree is recomputed: they change the utility of a point by 0.003."""
+_TOLERANCE, _NODES = 0.1, 50_000
+"""Points by which the center may move before a tree of so many nodes is recomputed: they change a utility by 0.003 at
+most. 500,000 nodes take half a second, in which nothing can stop the search, so they wait for ten times as much."""
+
+
+def tolerance_of(size: int) -> float:
+    """Return the points by which the center may move before a tree of `size` nodes is recomputed."""
+    return _TOLERANCE * max(1.0, size / _NODES)
 
 
 @kernel
@@ -29,11 +35,14 @@ def recompute_nodes(
         if node.children > 0 or (number == ROOT and node.edges > 0):
             codes = tree.edge_prior[number]
             recompute(params, tree.nodes, tree.links, codes, tree.bias_sums, number, work, tree.memory)
-        elif node.visits > 0:
-            # Its own evaluation may stand for one playout, or for all of those that were folded into it.
-            weight, weight_sq = node.weight, node.weight_sq
+        elif node.visits > 0 and node.raw_spread == 0.0:
+            # Not where a subtree was folded: the utility is the mean of what was below, which nobody knows any more.
             set_own_value(params, tree.nodes, tree.bias_sums, number, node.visits, tree.memory)
-            node.weight, node.weight_sq = weight, weight_sq
+
+
+def recompute_root(tree: Tree, params: Params, work: NDArray[np.float64]) -> None:
+    """Recompute the root alone. work: [3, E] float64 working memory."""
+    recompute_nodes(tree, params, np.full(1, ROOT, dtype=np.int32), 1, work)
 
 
 def recompute_tree(tree: Tree, params: Params, work: NDArray[np.float64]) -> None:

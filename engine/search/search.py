@@ -25,7 +25,7 @@ from engine.search.mirror import Mirror, find_mirror, write_mirror
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch
 from engine.search.pruning import prune
-from engine.search.refresh import CENTER_TOLERANCE, recompute_tree
+from engine.search.refresh import recompute_root, recompute_tree, tolerance_of
 from engine.search.reuse import continues, may_keep, node_after
 from engine.search.root import (
     as_only_one,
@@ -272,7 +272,7 @@ class Search:
         self._figures = Figures()
         if self.params.max_playouts > 0:
             max_visits = min(NO_LIMIT if max_visits is None else max_visits, self._visits() + self.params.max_playouts)
-        self._records["visits"] = NO_LIMIT if max_visits is None else max_visits
+        self._records["visits"] = NO_LIMIT if max_visits is None else min(max_visits, NO_LIMIT)
         self._records["evaluated"] = 0
         is_in_turn = (self.params.seed != 0 or self._is_repeatable) and max_visits is not None
         # The all-moves-as-first value of a move outweighs its virtual loss, so that walks in flight meet often.
@@ -386,13 +386,14 @@ class Search:
 
     def _refresh(self) -> None:
         """Recompute what dropped moves and the new center of the score utility change in a kept tree."""
-        numbers = Params(self._records[0], SCORE_TABLE)
+        numbers, work, size = Params(self._records[0], SCORE_TABLE), self._scratch.work, self.size()
         if self._has_dropped:
-            recompute_tree(self.tree, numbers, self._scratch.work)
+            recompute_root(self.tree, numbers, work)
             self._write_params(float(self.tree.nodes[ROOT]["score"]))
+            self._has_dropped = False
         center = float(self._records[0]["score_center"])
-        if self.size() == 1 or abs(center - self._center) > CENTER_TOLERANCE:
-            recompute_tree(self.tree, numbers, self._scratch.work)
+        if size == 1 or abs(center - self._center) > tolerance_of(size):
+            recompute_tree(self.tree, numbers, work)
             self._center = center
 
     def _write_params(self, expected_score: float) -> None:

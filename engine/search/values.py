@@ -308,6 +308,6 @@ def set_own_value(
     each.score_sq = each.raw_score_sq
     each.lead = each.raw_lead
     each.utility = own
-    each.utility_sq = own * own + each.raw_spread
+    each.utility_sq = own * own
     if each.memory_slot >= 0 and node != ROOT:
         pull(params, each, memory, 1, True)

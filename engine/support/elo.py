@@ -15,6 +15,8 @@ Z95 = 1.959963984540054
 _MAX_STEPS = 200
 # The fit has converged when the largest step, in natural units, is below this.
 _SETTLED = 1e-10
+# Part of the step before above which a step shows that the curvature is of ratings too far away.
+_SLOW = 0.5
 _TO_ELO = 400.0 / math.log(10.0)
 
 
@@ -122,12 +124,10 @@ def fit_ratings(
     """
     if not results:
         return {}
-    names, score, games, ratings = _fitted(results, prior_draws)
+    names, likelihood, ratings = _fitted(results, prior_draws)
     reference = np.full(len(names), 1 / len(names)) if origin is None else np.eye(len(names))[names.index(origin)]
-    return {
-        name: _rating(score, games, ratings, one - reference, z)
-        for name, one in zip(names, np.eye(len(names)), strict=True)
-    }
+    contrasts = np.eye(len(names)) - reference
+    return dict(zip(names, _ratings(likelihood, ratings, contrasts, z), strict=True))
 
 
 def fit_steps(
@@ -138,23 +138,83 @@ def fit_steps(
     An interval of a difference: narrower than those of the two ratings, which share how far off their origin is.
     Raises ValueError as `fit_ratings` does, and for a player without results.
     """
-    names, score, games, ratings = _fitted(results, prior_draws)
+    names, likelihood, ratings = _fitted(results, prior_draws)
     one = np.eye(len(names))[[names.index(player) for player in players]]
-    return [_rating(score, games, ratings, step, z) for step in np.diff(one, axis=0)]
+    return _ratings(likelihood, ratings, np.diff(one, axis=0), z)
 
 
 _Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 _Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-def _fitted(results: Sequence[Pairing], prior_draws: float) -> tuple[list[str], _Matrix, _Matrix, _Vector]:
-    """Return the names of all players, `_score_matrix` and the most likely ratings, of sum 0 in natural units."""
+class _Likelihood:
+    """The log likelihood of ratings in natural units. score: points of i against j. games: of i and j.
+
+    Only pairs that met are kept: most players of a long run of ratings never meet.
+    """
+
+    def __init__(self, score: _Matrix, games: _Matrix) -> None:
+        self._count = len(score)
+        self._first, self._second = np.nonzero(np.triu(games))
+        self._points, self._games = score[self._first, self._second], games[self._first, self._second]
+
+    def _differences(self, ratings: _Vector) -> _Vector:
+        return ratings[self._first] - ratings[self._second]
+
+    def value(self, ratings: _Vector) -> float:
+        """Return the log likelihood."""
+        difference = self._differences(ratings)
+        lost = (self._games - self._points) * np.logaddexp(0.0, difference)
+        return -float((self._points * np.logaddexp(0.0, -difference) + lost).sum())
+
+    def gradient(self, ratings: _Vector) -> _Vector:
+        """Return the first derivative."""
+        excess = self._points - self._games / (1.0 + np.exp(-self._differences(ratings)))
+        gradient = np.zeros(self._count)
+        np.add.at(gradient, self._first, excess)
+        np.subtract.at(gradient, self._second, excess)
+        return gradient
+
+    def information(self, ratings: _Vector) -> _Matrix:
+        """Return the negative second derivative: a weighted graph Laplacian, singular along a shift of all ratings."""
+        expected = 1.0 / (1.0 + np.exp(-self._differences(ratings)))
+        weight = np.zeros((self._count, self._count))
+        weight[self._first, self._second] = self._games * expected * (1.0 - expected)
+        weight += weight.T
+        return np.diag(weight.sum(axis=1)) - weight
+
+
+class _Curvature:
+    """The inverse of the information at some ratings, for Newton steps there and near by."""
+
+    def __init__(self, likelihood: _Likelihood, ratings: _Vector) -> None:
+        information = likelihood.information(ratings)
+        # A shift of all ratings gets the mean of the eigenvalues; what is solved for has no part along it.
+        shift = np.trace(information) / len(ratings) ** 2
+        self._inverse = np.linalg.inv(information + shift)
+
+    def solved(self, side: _Vector) -> _Vector:
+        """Return the solution of information @ x = side with sum 0. side: of sum 0."""
+        return self._inverse @ side
+
+    def step(self, gradient: _Vector, contrast: _Vector | None) -> _Vector:
+        """Return the Newton step that leaves contrast @ ratings, if given, as it is."""
+        step = self.solved(gradient)
+        if contrast is None:
+            return step
+        along = self.solved(contrast)
+        return step - along * (contrast @ step) / (contrast @ along)
+
+
+def _fitted(results: Sequence[Pairing], prior_draws: float) -> tuple[list[str], _Likelihood, _Vector]:
+    """Return the names of all players, the likelihood and the most likely ratings, of sum 0 in natural units."""
     names = sorted({name for pairing in results for name in pairing[:2]})
     score, games = _score_matrix(results, names, prior_draws)
     if not _all_connected(score > 0):
         raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
-    # The likelihood does not change when all ratings shift, so their sum is fixed at 0.
-    return names, score, games, _most_likely(score, games, np.zeros(len(names)), np.ones((1, len(names))))
+    likelihood, start = _Likelihood(score, games), np.zeros(len(names))
+    # The likelihood does not change when all ratings shift, so their sum stays 0.
+    return names, likelihood, _most_likely(likelihood, start, None, _Curvature(likelihood, start))[0]
 
 
 def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: float) -> tuple[_Matrix, _Matrix]:
@@ -189,64 +249,59 @@ def _all_connected(scored: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> b
     return bool(reached.all())
 
 
-def _most_likely(score: _Matrix, games: _Matrix, ratings: _Vector, fixed: _Matrix) -> _Vector:
-    """Maximize the likelihood by Newton steps, keeping `fixed @ ratings` constant."""
+def _most_likely(
+    likelihood: _Likelihood, ratings: _Vector, contrast: _Vector | None, curvature: _Curvature
+) -> tuple[_Vector, _Curvature]:
+    """Maximize the likelihood by Newton steps, keeping contrast @ ratings constant if it is given.
+
+    curvature: at ratings near by; it serves for many steps, because a new one costs more than a step by a factor of
+    the number of players. Returns it, or the newer one that was needed.
+    """
+    before = math.inf
     for _ in range(_MAX_STEPS):
-        gradient, information = _likelihood_slopes(score, games, ratings)
-        step = _solved(information, fixed, gradient, np.zeros(len(fixed)))
-        size = float(np.abs(step).max())
+        gradient = likelihood.gradient(ratings)
+        step = curvature.step(gradient, contrast)
+        if np.abs(step).max() > _SLOW * before:
+            curvature = _Curvature(likelihood, ratings)
+            step = curvature.step(gradient, contrast)
+        before = float(np.abs(step).max())
         # Steps of at most 1 (174 Elo): full Newton steps overshoot where results are lopsided.
-        ratings = ratings + step * min(1.0, 1.0 / max(size, 1e-12))
-        if size < _SETTLED:
-            return ratings
+        ratings = ratings + step * min(1.0, 1.0 / max(before, 1e-12))
+        if before < _SETTLED:
+            return ratings, curvature
     raise ArithmeticError(f"the ratings did not settle within {_MAX_STEPS} steps")
 
 
-def _rating(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Vector, z: float) -> Rating:
+def _ratings(likelihood: _Likelihood, ratings: _Vector, contrasts: _Matrix, z: float) -> list[Rating]:
     """Return contrast @ ratings, a difference of the most likely ratings, in Elo with its error and interval."""
-    if not contrast.any():
-        return Rating(0.0, 0.0, 0.0, 0.0)
-    _, information = _likelihood_slopes(score, games, ratings)
-    error = math.sqrt(contrast @ _solved(information, np.ones((1, len(score))), contrast, np.zeros(1)))
-    low, high = (_profile_end(score, games, ratings, contrast, side * z * error, z) for side in (-1, 1))
-    return Rating(*(float(value) * _TO_ELO for value in (contrast @ ratings, error, low, high)))
+    found, curvature = [], _Curvature(likelihood, ratings)
+    for contrast in contrasts:
+        if contrast.any():
+            error = math.sqrt(contrast @ curvature.solved(contrast))
+            low, high = (
+                _profile_end(likelihood, ratings, contrast, side * z * error, z, curvature) for side in (-1, 1)
+            )
+            found.append(Rating(*(float(value) * _TO_ELO for value in (contrast @ ratings, error, low, high))))
+        else:
+            found.append(Rating(0.0, 0.0, 0.0, 0.0))
+    return found
 
 
-def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Vector, change: float, z: float) -> float:
+def _profile_end(
+    likelihood: _Likelihood, ratings: _Vector, contrast: _Vector, change: float, z: float, curvature: _Curvature
+) -> float:
     """Return the value of contrast @ ratings at one end of its profile likelihood interval.
 
     ratings: the most likely ones. change: first guess of the distance to the end, negative for the lower end. The
     profile is concave, so the root of its tangent lies at or beyond the end, and no step crosses the maximum.
     """
-    least, fixed = _log_likelihood(score, ratings) - z * z / 2, np.stack([np.ones(len(score)), contrast])
+    least = likelihood.value(ratings) - z * z / 2
     for _ in range(_MAX_STEPS):
-        _, information = _likelihood_slopes(score, games, ratings)
         # The direction in which the other ratings follow while the contrast changes by 1.
-        along = _solved(information, fixed, np.zeros(len(score)), np.array([0.0, 1.0]))
-        ratings = _most_likely(score, games, ratings + change * along, fixed)
-        gradient, _ = _likelihood_slopes(score, games, ratings)
-        change = (least - _log_likelihood(score, ratings)) / float(gradient @ along)
+        along = curvature.solved(contrast)
+        along = along / (contrast @ along)
+        ratings, curvature = _most_likely(likelihood, ratings + change * along, contrast, curvature)
+        change = (least - likelihood.value(ratings)) / float(likelihood.gradient(ratings) @ along)
         if abs(change) < _SETTLED:
             return float(contrast @ ratings)
     raise ArithmeticError(f"an interval did not settle within {_MAX_STEPS} steps")
-
-
-def _solved(information: _Matrix, fixed: _Matrix, side: _Vector, values: _Vector) -> _Vector:
-    """Solve information @ x = side, up to a combination of the rows of `fixed`, subject to fixed @ x = values."""
-    count = len(fixed)
-    system = np.block([[information, fixed.T], [fixed, np.zeros((count, count))]])
-    return np.linalg.solve(system, np.concatenate([side, values]))[:-count]
-
-
-def _log_likelihood(score: _Matrix, ratings: _Vector) -> float:
-    """Return the log likelihood of score[i, j] points of i against j."""
-    return -float((score * np.logaddexp(0.0, ratings[None, :] - ratings[:, None])).sum())
-
-
-def _likelihood_slopes(score: _Matrix, games: _Matrix, ratings: _Vector) -> tuple[_Vector, _Matrix]:
-    """Return the gradient and the negative second derivative of the log likelihood (natural units)."""
-    expected = 1.0 / (1.0 + np.exp(ratings[None, :] - ratings[:, None]))
-    gradient = (score - games * expected).sum(axis=1)
-    # The information is a weighted graph Laplacian: singular along a shift of all ratings, hence the constraint.
-    weight = games * expected * (1.0 - expected)
-    return gradient, np.diag(weight.sum(axis=1)) - weight

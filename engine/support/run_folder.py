@@ -61,9 +61,9 @@ def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type
     for number, line in enumerate(iterate_lines(path), start=1):
         try:
             found.append(parse(json.loads(line)))
-        except LookupError as error:
+        except KeyError as error:
             raise failure(f"{path}:{number}: no {what}: it lacks {error}") from error
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, IndexError) as error:
             raise failure(f"{path}:{number}: no {what}: {error}") from error
     return found
 

@@ -57,11 +57,12 @@ def interrupting() -> Iterator[None]:
 
 @contextmanager
 def _handling(names: Sequence[str], handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the named signals that this system has and that are not ignored."""
-    known = [number for name in names if (number := getattr(signal, name, None)) is not None]
-    before = {number: signal.getsignal(number) for number in known if signal.getsignal(number) != signal.SIG_IGN}
-    for number in before:
-        signal.signal(number, handle)
+    """Handle the named signals that this system has; an ignored SIGHUP stays ignored."""
+    known = {name: number for name in names if (number := getattr(signal, name, None)) is not None}
+    if "SIGHUP" in known and signal.getsignal(known["SIGHUP"]) == signal.SIG_IGN:
+        del known["SIGHUP"]
+    # Not so SIGINT, which a shell without job control lets its background commands ignore.
+    before = {number: signal.signal(number, handle) for number in known.values()}
     try:
         yield
     finally:

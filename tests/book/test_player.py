@@ -118,10 +118,24 @@ def test_a_pass_of_an_exact_book_is_played() -> None:
             best = book.best(game)
             if best is not None and best.vertices[0] == PASS:
                 decision = mine.genmove(game, game.to_play, Limits(visits=3))
-                assert (decision.vertex, decision.visits) == (PASS, 0)
-                passes += 1
+                found = book.find(game)
+                assert found is not None
+                is_better = all(each.lead < best.lead for each in found.moves[1:])
+                if is_better or (game.consecutive_passes and best.lead > 0):
+                    assert (decision.vertex, decision.visits) == (PASS, 0)
+                    passes += 1
+                else:
+                    assert decision.visits > 0, "searched: a pass is no better than other moves"
             game.play(game.to_play, int(chance.choice([*game.legal_vertices(), PASS])))
     assert passes > 10
+
+
+def test_a_lost_game_is_not_passed_away() -> None:
+    book, game = Book.open("3x3"), Game(3, rules=CHINESE_KGS, komi=0.0)
+    game.play(BLACK, points(3, 3)[4])
+    found = book.find(game)
+    assert found is not None and found.moves[0].vertices == (PASS,) and found.lead < 0
+    assert playing_from(book)(FakeEvaluator(), SearchParams(seed=1)).genmove(game, WHITE, Limits(visits=3)).visits > 0
 
 
 def test_where_the_rules_forbid_the_books_best_move_the_search_decides() -> None:

@@ -90,7 +90,7 @@ def set_own_value(tree: Tree, numbers: Any, node: int, visits: int) -> None:
     each["weight"], each["weight_sq"] = float(each["raw_weight"]) * visits, float(each["raw_weight_sq"]) * visits
     for name in _MEANS:
         each[name] = each[f"raw_{name}"]
-    each["utility"], each["utility_sq"] = own, own**2 + float(each["raw_spread"])
+    each["utility"], each["utility_sq"] = own, own**2
 
 
 def weights_of(tree: Tree, numbers: Any, node: int) -> tuple[list[Any], list[float], float]:
@@ -144,7 +144,7 @@ def recompute(tree: Tree, numbers: Any, node: int) -> None:
 
 
 def recompute_tree(tree: Tree, numbers: Any, node: int = 0, done: set[int] | None = None) -> None:
-    """Recompute a node after all nodes below it; the weight of one without children stays as it is."""
+    """Recompute a node after all nodes below it; one whose subtree was folded stays as it is."""
     done = set() if done is None else done
     if node in done:
         return
@@ -154,10 +154,8 @@ def recompute_tree(tree: Tree, numbers: Any, node: int = 0, done: set[int] | Non
     each = tree.nodes[node]
     if each["children"] or node == 0:
         recompute(tree, numbers, node)
-    elif each["visits"]:
-        weights = each["weight"].item(), each["weight_sq"].item()
+    elif each["visits"] and each["raw_spread"] == 0:
         set_own_value(tree, numbers, node, int(each["visits"]))
-        each["weight"], each["weight_sq"] = weights
 
 
 def withdraw(tree: Tree, path: list[int]) -> None:

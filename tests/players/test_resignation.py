@@ -56,6 +56,16 @@ def test_moves_that_were_played_by_hand_break_the_row() -> None:
         pass_in_turn(game)
 
 
+def test_turns_are_counted_by_the_moves_of_the_color_whoever_else_moves() -> None:
+    game, resigner, found = game_after(150), Resigner(), []
+    for others in (0, 2, 1, 0):
+        found.append(resigner.gives_up(game, WHITE, LOST, PARAMS))
+        game.play(WHITE, PASS)
+        for _ in range(others):
+            game.play(BLACK, PASS)
+    assert found == [False, False, True, True]
+
+
 def test_who_knows_no_points_resigns_by_the_win_rate_alone() -> None:
     assert turns_until_given_up(game_after(150), replace(LOST, score_lead=None)) == 3
 

@@ -13,7 +13,8 @@ from engine.search.avoided import avoid_table
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams
-from engine.search.refresh import CENTER_TOLERANCE, recompute_tree
+from engine.search.pruning import prune
+from engine.search.refresh import recompute_tree, tolerance_of
 from engine.search.search import Search
 from engine.search.tree import LINKS, NO_SLOT, ROOT, TERMINAL, child_nodes, links_of
 from engine.vertex import PASS, parse_vertex, points
@@ -76,13 +77,33 @@ def test_a_kept_tree_has_the_utilities_of_the_new_center() -> None:
     utilities = nodes["utility"].copy()
     search.run([], int(tree.nodes[ROOT]["visits"]))
     center = float(search._records[0]["score_center"])
-    assert center > CENTER_TOLERANCE
+    assert center > tolerance_of(size)
     changed = nodes["visits"] > 0
     assert (np.abs(nodes["utility"] - utilities)[changed] > 1e-3).mean() > 0.9
     stored, weights = nodes["utility"].copy(), nodes["weight"].copy()
     recompute_tree(tree, Params(search._records[0], SCORE_TABLE), search._scratch.work)
     assert nodes["utility"] == pytest.approx(stored, abs=2e-3), "all nodes have the center of this search"
     assert nodes["weight"] == pytest.approx(weights, rel=0.02)
+
+
+def test_a_subtree_that_was_folded_keeps_its_values_when_the_tree_is_recomputed() -> None:
+    game = Game(7, 7, rules=TROMP_TAYLOR)
+    search = begun(game, FakeEvaluator(), SearchParams(seed=3))
+    search.run([], 1500)
+    prune(search.tree, ROOT, 100)
+    nodes = search.tree.nodes[: search.size()]
+    folded = (nodes["children"] == 0) & (nodes["visits"] > 1)
+    assert folded.sum() > 20
+    before, root = nodes[folded].copy(), nodes[ROOT]["utility"].item()
+    recompute_tree(search.tree, Params(search._records[0], SCORE_TABLE), search._scratch.work)
+    for name in ("utility", "utility_sq", "value", "weight", "visits"):
+        assert np.array_equal(nodes[folded][name], before[name])
+    assert nodes[ROOT]["utility"] == pytest.approx(root, abs=1e-3)
+
+
+def test_a_large_tree_is_recomputed_only_for_a_large_change() -> None:
+    assert tolerance_of(1) == tolerance_of(50_000) == pytest.approx(0.1)
+    assert tolerance_of(500_000) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("moves", "depth"), [(["E5"], 10), (["E5", "C3"], 8), (["E5", "C3", "G7"], 5)])
@@ -116,10 +137,11 @@ def test_a_tree_whose_links_are_full_before_its_nodes_goes_on(monkeypatch: pytes
 
 
 def test_a_search_without_a_limit_ends_before_its_counters_overflow() -> None:
-    search = begun(Game(5, 5), FakeEvaluator(), SearchParams(seed=1))
-    search.run([], 10)
-    search.tree.nodes[ROOT]["visits"] = NO_LIMIT - 5
-    assert search.run([]).visits == NO_LIMIT < 2**31
+    for most in (None, 1 << 50):
+        search = begun(Game(5, 5), FakeEvaluator(), SearchParams(seed=1))
+        search.run([], 10)
+        search.tree.nodes[ROOT]["visits"] = NO_LIMIT - 5
+        assert search.run([], most).visits == NO_LIMIT < 2**31
 
 
 def test_exact_results_and_passes_have_no_share_in_the_errors_of_others() -> None:

@@ -40,7 +40,7 @@ def test_a_worker_of_a_cluster_limits_it_before_it_makes_its_player(monkeypatch:
         raise GoError("no player")
 
     context = SimpleNamespace(get_node_id=lambda: "node")
-    errors = SimpleNamespace(RayError=LookupError)
+    errors = SimpleNamespace(RayError=LookupError, RayTaskError=KeyError)
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get_runtime_context=lambda: context, exceptions=errors))
     assert Worker(0, make, None).run() == ("node", "GoError: no player")
     assert found == [SPINS]

@@ -55,7 +55,7 @@ def compare(
     def show() -> None:
         nonlocal done
         done += 1
-        bar.update(f"round {done // (2 * count) + 1} of {rounds + 1}", done, 2 * (rounds + 1) * count)
+        bar.update(f"round {(done - 1) // (2 * count) + 1} of {rounds + 1}", done, 2 * (rounds + 1) * count)
 
     speeds: tuple[list[Speed], list[Speed]] = ([], [])
     for number in range(rounds + 1):

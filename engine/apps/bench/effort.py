@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Size = tuple[int, int]
+"""Width and height."""
 USUAL_SIZES: tuple[Size, ...] = ((9, 9), (19, 19))
 """Boards that are measured where none is named."""
-"""Width and height."""
 Names = tuple[str, str]
 """Backend and precision of an evaluator."""
 NO_PRECISION = "none"

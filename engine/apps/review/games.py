@@ -1,7 +1,7 @@
 """Finds the records to review and prepares each game: its rules, its positions, the names of its files."""
 
 import hashlib
-import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from engine.rules import Rules, parse_rules, preset_name
 _SUFFIX = ".sgf"
 _RESERVED = {"index", "settings", "ranks"}
 """Names of files in the folder of a review that are not a game's."""
+_NO_TEXT = re.compile("[\udc80-\udcff]")
 _LONGEST = 200
 """Bytes of a file's name without what is added to it; most file systems allow 255."""
 _ASSUMED_RULES = "chinese"
@@ -129,14 +130,13 @@ def _files(sources: Iterable[Path], out: Path) -> Iterator[tuple[str, Path]]:
             if real not in seen:
                 seen.add(real)
                 name = (path.relative_to(source) if source.is_dir() else Path(path.name)).as_posix()
-                # Names in another encoding than UTF-8, as in old archives, in a form that pages and files can have.
-                yield os.fsencode(name).decode("utf-8", "backslashreplace").replace("\\", "_"), path
+                # Bytes that are no UTF-8, as in the names of old archives, are in no page and no file.
+                yield _NO_TEXT.sub("_", name), path
 
 
 def _short(stem: str) -> str:
-    """Return a path whose name leaves room for a number and the name of a draft."""
-    folder, slash, name = stem.rpartition("/")
-    return folder + slash + name.encode("utf-8")[:_LONGEST].decode("utf-8", "ignore")
+    """Return a path whose names leave room for a number and the name of a draft."""
+    return "/".join(part.encode("utf-8")[:_LONGEST].decode("utf-8", "ignore") for part in stem.split("/"))
 
 
 def _unused(name: str, taken: set[str], suffix: str) -> str:

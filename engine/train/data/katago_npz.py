@@ -74,7 +74,7 @@ def _arrays(path: Path) -> _Arrays:
         with np.load(path, allow_pickle=False) as file:
             found = {name: file[name] for name in _ARRAYS if name in file}
     except DAMAGED_NPZ as error:
-        if isinstance(error, BadSamples):
+        if isinstance(error, BadSamples | FileNotFoundError | PermissionError | IsADirectoryError):
             raise
         raise BadSamples(f"{path}: damaged or no file of NumPy: {error}") from error
     if missing := _ARRAYS.keys() - found.keys():

@@ -101,11 +101,6 @@ class GameResult:
     text: str
     record: str
 
-    @property
-    def pair(self) -> int:
-        """The number of the opening."""
-        return self.number // 2
-
 
 def arena(
     settings: ArenaSettings, first: ArenaPlayer, second: ArenaPlayer, games: int

@@ -117,12 +117,19 @@ class PlayingNetwork:
 
 
 def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
-    """Return the network that the options select. Raises GoError or WeightsError."""
+    """Return the network that the options select. Raises GoError or WeightsError.
+
+    encoder: of the samples, and of a random network.
+    """
+    from engine.encoders import ENCODERS
+    from engine.errors import GoError
     from engine.evaluators.factory import check_profile
     from engine.evaluators.finding import find_network
     from engine.evaluators.named import network_identity
     from weights.registry import load
 
+    if encoder not in ENCODERS:
+        raise GoError(f"encoder: expected one of {' '.join(ENCODERS)}, got {encoder!r}")
     named, file = network_named(options["net"]), None
     if named is not None:
         file = find_network(named)

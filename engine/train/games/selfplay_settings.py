@@ -74,7 +74,7 @@ class SelfplaySettings:
     )
     noise_fraction: float = number(0.25, "Share of Dirichlet noise at the root of full searches (AGZ: 0.25).", 0, 1)
     noise_concentration: float = number(
-        10.83, "Concentration of the noise, shared by the legal moves (AGZ: 0.03 * 361)."
+        10.83, "Concentration of the noise, shared by the legal moves (AGZ: 0.03 * 361).", 0, above=True
     )
     forced_playouts: float = number(2.0, "Factor k of forced playouts in full searches (KataGo: 2); 0 for none.", 0)
     root_temperature: float = number(
@@ -127,7 +127,9 @@ class SelfplaySettings:
         1,
     )
     handicap_share: float = number(0.0, "Share of the games in which Black has more stones (KataGo: 0.1).", 0, 1)
-    handicap_stones: int = number(3, "Most handicap stones; the policy places them.", 1, unit="stones")
+    handicap_stones: int = number(
+        3, "Most handicap stones, at most a third of the board's points; the policy places them.", 1, unit="stones"
+    )
     handicap_fair_share: float = number(
         0.5, "Share of the handicap games with a komi that makes up for the stones (KataGo: 0.5).", 0, 1
     )

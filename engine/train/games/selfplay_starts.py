@@ -29,6 +29,10 @@ _EARLY_FORKS, _EARLY_MOVES = 0.8, 0.025
 _FORK_CHOICES = (3, 12, 36)
 
 
+# Most handicap stones as a share of the board's points: with more, a small board is decided, or has no liberty left.
+_MOST_HANDICAP = 1 / 3
+
+
 class Kind(tuple[int, str, float]):
     """What all games of one search share: (side, rules as text, Black's advantage in playouts, see `doubling`)."""
 
@@ -202,10 +206,8 @@ def draw_start(
         if game is not None:
             return Start(game, fork_choices=choices)
     if settings.handicap_share > 0 and generator.random() < settings.handicap_share:
-        stones, komi = (
-            int(generator.integers(1, settings.handicap_stones + 1)),
-            draw_komi(settings, kind.side, generator),
-        )
+        most = min(settings.handicap_stones, max(1, int(_MOST_HANDICAP * kind.side**2)))
+        stones, komi = int(generator.integers(1, most + 1)), draw_komi(settings, kind.side, generator)
         if generator.random() < settings.handicap_fair_share:
             # Komi is half the worth of the first move, so a stone is worth twice as much; the first is Black's move.
             komi = min(komi + 2 * (stones - 1) * settings.mean_komi(kind.side), float(kind.side**2))

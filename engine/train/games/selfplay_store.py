@@ -119,14 +119,15 @@ class Store:
             pending.unlink()
 
     def finish(self, games: int | None = None) -> None:
-        """Write the last shards, which need not be full, and put the records in order, if the run is complete.
+        """Write all games into shards, of which the last need not be full, and put the records in order.
 
-        games: the number of games of the run; while one of them is missing, nothing is written. None: the run has no
-        end, and all games so far are written.
+        games: the number of games of the run; while one of them is missing, nothing is done. None: the run has no end,
+        and the records stay in their order.
         """
         if games is not None and self._unfinished < games:
             return
-        self._cut_shards(games, is_last=True)
+        # All, also games above `games` of a longer run: what is pending is not trained on.
+        self._cut_shards(None, is_last=True)
         if games is not None:
             self._sort_records()
 

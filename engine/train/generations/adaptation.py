@@ -26,12 +26,17 @@ def records_of(folders: Iterable[Path]) -> list[str]:
     return [line for folder in folders for line in whole_lines(folder / RECORDS)]
 
 
+def is_even(record: str) -> bool:
+    """Return whether a game was even by design: without handicap or unequal visits, and no fork of another game."""
+    return _UNEVEN.search(record) is None
+
+
 def mean_margin(records: Sequence[str], side: int) -> float | None:
     """Return the mean of Black's points minus White's on the board, without komi, in even games of a size."""
     margins = []
     for line in records:
         size, komi, result = _SIZE.search(line), _KOMI.search(line), _RESULT.search(line)
-        if size is None or komi is None or result is None or int(size[1]) != side or _UNEVEN.search(line):
+        if size is None or komi is None or result is None or int(size[1]) != side or not is_even(line):
             continue
         score = 0.0 if result[1] is None else float(result[2]) * (1 if result[1] == "B" else -1)
         margins.append(score + float(komi[1]))

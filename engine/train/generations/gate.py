@@ -11,7 +11,6 @@ al., "A general reinforcement learning algorithm that masters chess, shogi, and 
 (2018), 1140-1144.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from engine.settings.setting import check_fields, declared, number
 from engine.settings.table import settings_on
 from engine.support.elo import Interval, elo_from_score, wilson_interval
-from engine.support.files import append_line, whole_lines
+from engine.support.files import append_line
 from engine.support.json_text import json_text
+from engine.support.run_folder import parsed_lines
 from engine.support.sprt import PAIR_SCORES, PairedTest, Sprt
 
 if TYPE_CHECKING:
@@ -217,6 +217,18 @@ def write_gate(path: Path, outcome: Gate, **facts: Any) -> None:
 
 
 def read_gates(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of gate.jsonl, only the last one for each candidate: an interrupted gate is repeated."""
-    lines = {line["candidate"]: line for line in map(json.loads, whole_lines(path))}
+    """Return the lines of gate.jsonl, only the last one for each candidate: an interrupted gate is repeated.
+
+    Raises GoError with the line number on any other content.
+    """
+    lines = {line["candidate"]: line for line in parsed_lines(path, _gate_line, "gate")}
     return [lines[candidate] for candidate in sorted(lines)]
+
+
+def _gate_line(line: Any) -> dict[str, Any]:
+    if not isinstance(line, dict):
+        raise ValueError(f"expected an object, got {line!r}")
+    missing = [name for name in (*Gate.__dataclass_fields__, "games", "share") if name not in line]
+    if missing:
+        raise ValueError(f"expected {' '.join(missing)}, got {line!r}")
+    return line

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.support.plots import new_figure, png
-from engine.train.generations.rating import curve, generation_of, ratings
+from engine.train.generations.rating import curve, generation_of, origin, player_of, ratings
 from engine.train.generations.zero_progress import Progress, hours_left, learned
 from engine.train.run_status import until
 
@@ -109,5 +109,6 @@ def _draw_ratings(axes: "Axes", progress: Progress, scale: float) -> None:
     opponents = {player: each.elo for player, each in fitted.items() if generation_of(player) is None}
     for number, (player, level) in enumerate(sorted(opponents.items(), key=lambda each: each[1])):
         axes.axhline(level, color=f"C{number % 9 + 1}", linewidth=1, linestyle="--", label=player)
-    axes.set_title("Elo above the random network", fontsize="medium")
+    weakest = origin(progress.matches)
+    axes.set_title(f"Elo above {'the random network' if weakest == player_of(0) else weakest}", fontsize="medium")
     axes.legend(fontsize="x-small")

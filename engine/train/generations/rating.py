@@ -7,6 +7,7 @@ higher after a level was beaten clearly. Ratings are Bradley-Terry ratings over 
 This file plays no games and opens no networks.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -54,6 +55,12 @@ class RatingSettings:
     def __post_init__(self) -> None:
         """Raise ValueError on a value out of range."""
         check_fields(self)
+        try:
+            is_command = bool(shlex.split(self.gnugo)) or not self.gnugo
+        except ValueError as error:
+            raise ValueError(f"gnugo: no command line: {error}") from error
+        if not is_command:
+            raise ValueError(f"gnugo: expected a command, got {self.gnugo!r}")
         if self.games % 2:
             raise ValueError(f"games: expected an even number from 2 on, got {self.games}")
         if self.rollout_last < self.rollout_first:
@@ -169,6 +176,11 @@ def _highest(lines: Sequence[MatchLine], level_of: Any, is_beaten: Any) -> int:
 def ratings(lines: Sequence[MatchLine]) -> dict[str, Rating]:
     """Return Bradley-Terry ratings of all players linked by matches to generation 0 (else the weakest), which is 0."""
     return dict(_ratings(tuple(line for line in lines if line.games)))
+
+
+def origin(lines: Sequence[MatchLine]) -> str:
+    """Return the player whose rating is 0: generation 0 unless the ratings begin later."""
+    return next((player for player, rating in ratings(lines).items() if rating.error == 0), player_of(0))
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.evaluation.evaluator import Evaluator
 from engine.match.errors import MatchError
 from engine.match.settings import Entrant, MatchSettings
-from engine.match.store import GameRecord
+from engine.match.store import GameRecord, Store
 from engine.match.tournament import run_match
 from engine.search.params import SearchParams
 from engine.support.command_line import joined
@@ -102,9 +102,12 @@ class RatingMatches:
         return "" if size in _GTP_SIZES else f"GNU Go has no {size}x{size} board"
 
     def _meet_gnugo(self, generation: int, level: int, size: int) -> list[GameRecord]:
-        """Play a match over GTP; its folder stores the games. Raises Stopped, or MatchError if it cannot be played."""
-        rating = self.config.rating
-        engine = [*this_program(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
+        """Play a match over GTP; its folder stores the games. Raises Stopped, or MatchError if it cannot be played.
+
+        A match that was interrupted goes on, or begins anew if a setting has changed since: it has no result yet.
+        """
+        rating, network = self.config.rating, self.network(generation).resolve()
+        engine = [*this_program(), "gtp", "--net", str(network), "--visits", str(rating.gnugo_visits)]
         engine += ["--backend", self.config.evaluator.backend, "--precision", self.config.evaluator.precision]
         # One game per core is best for these small networks: six games took 24 s so, 28 s with both cores on one.
         games, threads = divide_threads(self.config.evaluator.threads, 0)
@@ -128,6 +131,10 @@ class RatingMatches:
                 raise Stopped
 
         folder = self.folder / "matches" / f"{player_of(generation)}-gnugo-{level}"
+        try:
+            Store(settings, folder)
+        except MatchError:
+            shutil.rmtree(folder)
         result = run_match(settings, folder, on_game=look_up)
         if result.interrupted:
             raise Stopped

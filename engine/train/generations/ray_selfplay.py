@@ -16,20 +16,22 @@ from tempfile import TemporaryDirectory
 from engine.errors import GoError
 from engine.evaluators.devices import CPU, GPU, torch_device
 from engine.evaluators.factory import Computing, make_evaluator
-from engine.train.data.samples import SUFFIX, read_shard, shard_info, write_shard
-from engine.train.games.selfplay import selfplay
+from engine.train.data.samples import SUFFIX, Samples, read_shard, shard_info, write_shard
+from engine.train.games.selfplay import SelfplayRun
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.games.selfplay_store import RECORDS, Store
+from engine.train.games.selfplay_starts import GameQueue
+from engine.train.games.selfplay_store import Store
 from engine.train.games.switching_evaluator import SwitchingEvaluator
 from engine.train.generations.rating import player_of
 from engine.train.generations.zero_config import EvaluatorSettings
 from weights.registry import load
 from weights.sized import unpacked
 
-_RECORD, _GAMES, _GENERATION = "record", "games", "generation"
+_RECORD, _GENERATION = "record", "generation"
 _ROUND = re.compile(r"RO\[(\d+)\]")
 _BEGUN = re.compile(r"\bnetwork gen-(\d+)")
-_INBOX = "inbox"
+INBOX = "inbox"
+"""Folder of games within that of a generation, see `Intake`."""
 
 
 def computing_of(settings: EvaluatorSettings) -> Computing:
@@ -53,18 +55,16 @@ class MakeSelfplay:
 
 
 class SelfplayPlaying:
-    """Plays games endlessly, one file per game. unsent: records of finished games that are not sent, by number."""
+    """Plays games endlessly, one file per game."""
 
     def __init__(self, settings: SelfplaySettings, evaluator: EvaluatorSettings, *, on_gpu: bool = False) -> None:
-        self._settings = replace(settings, shard_samples=1)
+        self._settings = settings
         # Ray 2.60 hides no GPU from workers without a share: all of them would compute on the first one.
         self._computing = replace(computing_of(evaluator), device=GPU if on_gpu else CPU)
         if on_gpu and torch_device() is None:
             raise GoError("a worker has a share of a GPU (cluster.gpu_share), but PyTorch finds none on its machine")
         self._evaluator: SwitchingEvaluator | None = None
         self._provenance: dict[str, str] = {}
-        self.unsent: dict[int, str] = {}
-        self._read = 0
 
     def set_network(self, network: bytes, generation: int) -> None:
         """Use this network from now on, also in running games. network: of `weights.sized.packed`."""
@@ -81,7 +81,9 @@ class SelfplayPlaying:
         """Play until `stop` is set."""
         assert self._evaluator is not None, "a network comes first"
         seed = secrets.randbits(63)
-        selfplay(self._settings, self._evaluator, folder, None, seed, stop=stop, provenance=self._provenance)
+        queue = GameQueue(self._settings, seed, None, frozenset())
+        run = SelfplayRun(self._settings, self._evaluator, Outbox(folder), queue, seed, provenance=self._provenance)
+        run.play(stop)
 
     def pause(self, paused: bool) -> None:
         """Stop evaluating, with all games in progress kept, or go on."""
@@ -90,27 +92,27 @@ class SelfplayPlaying:
 
     def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
         """Yield every finished game as a samples file with the record in its header."""
-        for path in sorted(folder.glob(f"*x*/shard-*{SUFFIX}")):
-            (number,) = (int(each) for each in shard_info(path).provenance[_GAMES].split())
-            letter = folder / ("letter" + SUFFIX)
-            record = self._record_of(folder, number)
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            yield path.read_bytes(), path
+
+
+class Outbox:
+    """Finished games that wait to be sent, one file each; those without samples are not sent. A `GameSink`.
+
+    Not a `Store`, which needs the games in their order: a long game would hold back the short ones that began later.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.samples = 0
+        self._folder = folder
+
+    def add(self, number: int, samples: Samples, record: str) -> None:
+        """Write a finished game."""
+        if len(samples):
             begun = _BEGUN.search(record)
             origin = {_GENERATION: begun[1]} if begun else {}
-            write_shard(letter, read_shard(path), {_RECORD: record, **origin})
-            yield letter.read_bytes(), path
-            del self.unsent[number]  # the game is sent
-
-    def _record_of(self, folder: Path, number: int) -> str:
-        """Return the record of a finished game; its line is written before its samples."""
-        if number not in self.unsent:
-            # Opened for reading only: the playing thread appends to the file at the same time.
-            with (folder / RECORDS).open("rb") as file:
-                file.seek(self._read)
-                whole, end, _ = file.read().rpartition(b"\n")
-            self._read += len(whole + end)
-            lines = whole.decode("utf-8").splitlines()
-            self.unsent |= {int(match[1]): line for line in lines if (match := _ROUND.search(line))}
-        return self.unsent[number]
+            write_shard(self._folder / f"{number:09d}{SUFFIX}", samples, {_RECORD: record, **origin})
+            self.samples += len(samples)
 
 
 class Intake:
@@ -125,7 +127,7 @@ class Intake:
     def __init__(self, spool: Path, folder: Path, settings: Mapping[str, object], shard_samples: int) -> None:
         """Open the folder and add the games that an earlier session left in its inbox. Raises GoError."""
         self.stale, self.generations = 0, Counter[int]()
-        self._spool, self._inbox = spool, folder / _INBOX
+        self._spool, self._inbox = spool, folder / INBOX
         self._inbox.mkdir(parents=True, exist_ok=True)
         self._store = Store(folder, settings, {}, shard_samples)
         for path in sorted(self._inbox.glob(f"*{SUFFIX}")):

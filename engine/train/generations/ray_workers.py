@@ -15,6 +15,8 @@ import contextlib
 import logging
 import math
 import os
+import re
+import shutil
 import socket
 import tempfile
 import threading
@@ -27,7 +29,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
 from engine.errors import GoError
-from engine.support.files import write_atomically
+from engine.support.files import claimed, is_claimed, write_atomically
 from engine.support.openmp import limit_spinning
 from engine.train.generations.zero_config import ClusterSettings
 
@@ -36,6 +38,17 @@ _POLL_SECONDS = 0.5
 # Interval at which a worker sends its games and asks for news. 200 workers make 200 calls a second of it.
 _NEWS_SECONDS = 1.0
 _REACH_SECONDS = 10.0
+_FOLDER = "keima-worker-"
+# Age of a folder at which its worker has locked it.
+_ABANDONED_SECONDS = 60.0
+# A worker that ends sooner after its start has hardly begun: Ray needs seconds for the start of a process.
+_SOON_SECONDS = 30.0
+# Workers that may end so soon, each started after the end of the one before, before a run fails.
+_MOST_SOON = 8
+# Errors in a row of the thread that looks after the workers, before a run fails.
+_MOST_ERRORS = 5
+_MOST_TEXT = 500
+_COLOR = re.compile(r"\x1b\[[\d;]*m")
 _LOG = logging.getLogger(__name__)
 
 
@@ -82,6 +95,15 @@ class Failed(NamedTuple):
 
     node: str
     text: str
+
+
+class _Started(NamedTuple):
+    """A worker, when it was started, the machines that the cluster had then, and `RayWorkers._soon` at that time."""
+
+    worker: Any
+    at: float
+    nodes: frozenset[str]
+    soon: int
 
 
 class Collector:
@@ -134,12 +156,15 @@ class Worker:
             if self._on_gpu and not ray.get_gpu_ids():
                 raise GoError("a worker has a share of a GPU (cluster.gpu_share), but Ray gave it none")
             self._player = self._make(self._number, self._on_gpu)
-            with tempfile.TemporaryDirectory(prefix="keima-worker-") as name:
+            delete_abandoned(Path(tempfile.gettempdir()))
+            with tempfile.TemporaryDirectory(prefix=_FOLDER) as name, claimed(Path(name)):
                 folder = Path(name)
                 while self._generation < 0:
                     self._exchange(folder)
                     time.sleep(_NEWS_SECONDS if self._generation < 0 else 0)
                 self._play(folder)
+        except ray.exceptions.RayTaskError as error:
+            return Failed(node, f"the collector: {_text_of(error)}")
         except ray.exceptions.RayError:
             # The trainer or its machine is gone, and so will be this process.
             raise
@@ -220,7 +245,8 @@ class RayWorkers:
         kept = {"num_cpus": 0, "scheduling_strategy": here}
         self._collector = ray.remote(Collector).options(**kept).remote(spool, settings.waiting)
         self._make, self._settings, self._cores = make, settings, cores
-        self._workers: dict[Any, Any] = {}
+        self._workers: dict[Any, _Started] = {}
+        self._nodes = frozenset[str]()
         self._network: Any = None
         self._reserved = self._cores_to_reserve()
         self._reserve = ray.remote(_Reserved).options(**kept | {"num_cpus": self._reserved}).remote()
@@ -228,6 +254,7 @@ class RayWorkers:
         self._closing = threading.Event()
         self._watch = threading.Thread(target=self._fill_cluster, daemon=True)
         self._failures: Counter[str] = Counter()
+        self._soon = 0
         self.lost = 0
         self.failure: str | None = None
 
@@ -265,8 +292,8 @@ class RayWorkers:
         ray = _ray()
         self._closing.set()
         self._watch.join()
-        for worker in self._workers.values():
-            ray.kill(worker)
+        for started in self._workers.values():
+            ray.kill(started.worker)
         ray.shutdown()
 
     def _cores_to_reserve(self) -> float:
@@ -279,22 +306,33 @@ class RayWorkers:
 
     def _room(self) -> int:
         """Return how many workers the machines of the cluster have room for."""
-        room = 0
-        for node in _ray().nodes():
-            if node["Alive"]:
-                reserved = self._reserved if node["NodeID"] == self._here else 0.0
-                room += room_of(node["Resources"], reserved, self._cores, self._settings.gpu_share)
+        room, alive = 0, [node for node in _ray().nodes() if node["Alive"]]
+        for node in alive:
+            reserved = self._reserved if node["NodeID"] == self._here else 0.0
+            room += room_of(node["Resources"], reserved, self._cores, self._settings.gpu_share)
+        self._nodes = frozenset(node["NodeID"] for node in alive)
         return room
 
     def _fill_cluster(self) -> None:
-        """Start workers while the cluster has room, and remove those that have ended."""
-        ray = _ray()
+        """Start workers while the cluster has room, and remove those that have ended, until `close`."""
+        errors = 0
         while not self._closing.wait(_POLL_SECONDS):
-            while len(self._workers) < self._room() and self.failure is None:
-                self._start()
-            if not self._workers:
-                continue
-            gone, _ = ray.wait(list(self._workers), num_returns=len(self._workers), timeout=0)
+            try:
+                self._look_after()
+            except Exception as error:  # noqa: BLE001 - reported by `check`
+                errors += 1
+                _LOG.warning("the workers cannot be looked after: %s", _text_of(error))
+                if errors >= _MOST_ERRORS:
+                    self.failure = _text_of(error)
+            else:
+                errors = 0
+
+    def _look_after(self) -> None:
+        room = self._room()
+        while len(self._workers) < room and self.failure is None:
+            self._start()
+        if self._workers:
+            gone, _ = _ray().wait(list(self._workers), num_returns=len(self._workers), timeout=0)
             for run in gone:
                 self._forget(run)
 
@@ -304,24 +342,62 @@ class RayWorkers:
         share = self._settings.gpu_share
         options = {"num_cpus": self._cores, "num_gpus": share, "max_restarts": 0}
         worker = ray.remote(Worker).options(**options).remote(self._started, self._make, self._collector, share > 0)
-        self._workers[worker.run.remote()] = worker
+        self._workers[worker.run.remote()] = _Started(worker, time.monotonic(), self._nodes, self._soon)
 
     def _forget(self, run: Any) -> None:
         """Remove a worker that has ended; `_fill_cluster` starts another one if there is room."""
         ray = _ray()
-        worker = self._workers.pop(run)
+        started = self._workers.pop(run)
         self.lost += 1
         try:
-            failed: Failed = ray.get(run)
+            self._count_failure(ray.get(run))
         except ray.exceptions.RayError as error:
-            _LOG.info("a worker ended and its running games are lost: %s", error)
-        else:
-            self._failures[failed.node] += 1
-            _LOG.warning("a worker failed: %s", failed.text)
-            if self._failures[failed.node] > self._settings.failures:
-                self.failure = failed.text
+            cause = getattr(error, "cause", None)
+            # A worker that has lost the trainer raises the error of Ray, which arrives as that of a task.
+            if isinstance(error, ray.exceptions.RayTaskError) and not isinstance(cause, ray.exceptions.RayError):
+                self._count_failure(Failed("", _text_of(error)))
+            else:
+                self._count_end(started, error)
         with contextlib.suppress(ray.exceptions.RayError):
-            ray.kill(worker)
+            ray.kill(started.worker)
+
+    def _count_failure(self, failed: Failed) -> None:
+        self._failures[failed.node] += 1
+        _LOG.warning("a worker failed: %s", failed.text)
+        if self._failures[failed.node] > self._settings.failures:
+            self.failure = failed.text
+
+    def _count_end(self, started: _Started, error: Exception) -> None:
+        """Count a worker that is lost without a failure of its own: too many in a row that hardly began are one.
+
+        Those that end together count once, and those of a cluster that has lost a machine since do not count.
+        """
+        _LOG.info("a worker ended and its running games are lost: %s", error)
+        self._room()  # reads the machines anew: the end of one is known before the end of its workers
+        if time.monotonic() - started.at >= _SOON_SECONDS:
+            self._soon = 0
+        elif started.nodes <= self._nodes:
+            self._soon = max(self._soon, started.soon + 1)
+            if self._soon >= _MOST_SOON:
+                self.failure = f"{_MOST_SOON} workers in a row ended as soon as they were started: {_text_of(error)}"
+
+
+def delete_abandoned(place: Path) -> None:
+    """Delete the folders of workers that were killed, whose locks nobody holds."""
+    for folder in place.glob(f"{_FOLDER}*"):
+        with contextlib.suppress(OSError):  # it may be another user's, or be deleted by another worker
+            if time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS and not is_claimed(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _text_of(error: Exception) -> str:
+    """Return an error, or the one in a task of Ray from which it comes, on one line without colors.
+
+    Of a long text, as of an actor that could not be created, begin and end: the end has the cause.
+    """
+    cause = getattr(error, "cause", None) or error
+    text = f"{type(cause).__name__}: {' '.join(_COLOR.sub('', str(cause)).split())}"
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT // 2]} ... {text[-_MOST_TEXT // 2 :]}"
 
 
 def room_of(resources: Mapping[str, float], reserved: float, cores: float, gpu_share: float) -> int:

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from engine.train.generations.gate import Gate
-from engine.train.generations.zero_state import Clock, State, add_step, read_state, write_state
+from engine.train.generations.zero_state import Clock, State, add_step, read_state, read_steps, write_state
 
 Figures = Mapping[str, Any]
 """Statistics of a step: games, samples, evaluations, ..."""
 Report = Callable[[State, Figures], None]
+_STATE, _STEPS = "state.json", "steps.jsonl"
 # Minimum seconds between two checks of the clock.
 _LEAST_WAIT = 0.05
 
@@ -66,7 +67,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         """Read the state from the folder. Raises RunError."""
         self.folder = folder
-        self.state = read_state(folder / "state.json")
+        self.state = read_state(folder / _STATE)
         self.clock = Clock(folder / "clock.json")
 
     def go_on(self, steps: Steps, bounds: Bounds, stop: threading.Event, report: Report | None = None) -> State:
@@ -74,6 +75,7 @@ class Run:
 
         stop: also set here when the hours are over; an interruptible step ends then and is resumed in the next session.
         """
+        self._skip_finished_step()
         ended = threading.Event()
         if bounds.hours is not None:
             threading.Thread(target=self._stop_after, args=(bounds.hours, stop, ended), daemon=True).start()
@@ -83,10 +85,10 @@ class Run:
                 with self.clock.running(self.state.step):
                     figures, best = self._do(steps)
                 figures = {**figures, "sitting_seconds": round(time.monotonic() - start, 3), "hours": self.clock.hours}
-                # The line comes first: if a kill separates the two writes, the step is repeated and counts once.
-                add_step(self.folder / "steps.jsonl", self.state, figures)
+                # The line comes first: if a kill separates the two writes, the next session writes the state.
+                add_step(self.folder / _STEPS, self.state, figures)
                 done, self.state = self.state, self.state.after_step(best)
-                write_state(self.folder / "state.json", self.state)
+                write_state(self.folder / _STATE, self.state)
                 if report is not None:
                     report(done, figures)
         except Stopped:
@@ -94,6 +96,17 @@ class Run:
         finally:
             ended.set()
         return self.state
+
+    def _skip_finished_step(self) -> None:
+        """Write the state after the next step if that step has its line: a kill came between the two writes.
+
+        Done again, it would replace its figures by those of a step in which nothing was left to do.
+        """
+        for line in read_steps(self.folder / _STEPS):
+            if (line["generation"], line["step"]) == (self.state.generation, self.state.step):
+                self.state = self.state.after_step(self.state.generation if line.get("promoted") else None)
+                write_state(self.folder / _STATE, self.state)
+                return
 
     def _do(self, steps: Steps) -> tuple[Figures, int | None]:
         """Perform the next step; return its statistics, and the new best generation if there is one."""
@@ -112,6 +125,6 @@ class Run:
     def _stop_after(self, hours: float, stop: threading.Event, ended: threading.Event) -> None:
         """Set `stop` when the steps have taken `hours`; time between steps, for reports, does not count."""
         while (left := 3600 * (hours - self.clock.hours)) > 0:
-            if ended.wait(max(left, _LEAST_WAIT)):
+            if ended.wait(min(max(left, _LEAST_WAIT), threading.TIMEOUT_MAX)):
                 return
         stop.set()

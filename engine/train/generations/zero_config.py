@@ -135,9 +135,9 @@ class ClusterSettings:
     )
     max_age: int = number(
         3,
-        "Generations that the network with which a game began may be behind; older games are left out.",
+        "Promoted networks that the one with which a game began may be behind; older games are left out.",
         0,
-        unit="generations",
+        unit="networks",
     )
     waiting: int = number(2000, "Finished games on this machine at which the workers pause.", 1, unit="games")
     failures: int = number(3, "Failed workers on a machine that a run survives.", 0)
@@ -209,6 +209,8 @@ class ZeroConfig:
         # Black's share of wins is counted over all games of a generation, so it must be of one board size.
         if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
             raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")
+        if self.run.komi_gain and self.selfplay.komis:
+            raise ValueError("selfplay.komis: expected none with run.komi_gain, which changes selfplay.komi")
         if self.run.komi_gain and self.run.fair_komi_rate:
             raise ValueError("run.fair_komi_rate: expected 0 with run.komi_gain: both change the komi")
         if self.run.resign_false_rate and not self.selfplay.no_resign_share:
@@ -242,11 +244,15 @@ def read_config(source: str, settings: Sequence[str] = ()) -> ZeroConfig:
 
 def read_file(path: Path, settings: Sequence[str] = ()) -> ZeroConfig:
     """Read a TOML file and apply settings. Raises ConfigError with file and key."""
+    return _parsed(_tables_of(path), str(path), settings)
+
+
+def _tables_of(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
-    return _parsed(read_toml(text, str(path)), str(path), settings)
+    return read_toml(text, str(path))
 
 
 def _parsed(tables: dict[str, Any], place: str, settings: Sequence[str]) -> ZeroConfig:
@@ -286,9 +292,9 @@ def config_of_run(
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder contains a run of `keima zero`, not one of `keima train run`."""
+    """Return whether a folder contains a run of `keima zero`, not one of `keima train run`. Raises ConfigError."""
     path = folder / CONFIG
-    return path.exists() and read_toml(path.read_text(encoding="utf-8"), str(path)).keys() >= {"run", "selfplay"}
+    return path.exists() and _tables_of(path).keys() >= {"run", "selfplay"}
 
 
 def require_run(folder: Path) -> None:

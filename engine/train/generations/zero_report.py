@@ -6,7 +6,7 @@ Reads the files of the run folder and writes nothing but the report.
 from typing import TYPE_CHECKING, Any
 
 from engine.support.files import write_atomically
-from engine.train.generations.rating import curve, generation_of, player_of, ratings
+from engine.train.generations.rating import curve, generation_of, origin, player_of, ratings
 from engine.train.generations.zero_progress import (
     Progress,
     by_generation,
@@ -125,7 +125,7 @@ def _strength(progress: Progress) -> list[tuple[str, str]]:
         before, now = points[-2:]
         text = f"{now.rating.elo:+.0f} ({now.rating.low:+.0f} to {now.rating.high:+.0f}) for generation "
         text += f"{now.generation}, {now.rating.elo - before.rating.elo:+.0f} since {before.generation}"
-        rows.append((f"Elo above {player_of(0)}", text))
+        rows.append((f"Elo above {origin(progress.matches)}", text))
     played = [gate for gate in progress.gates if gate["games"]]
     if played:
         rows.append(("last gate", f"generation {played[-1]['candidate']}: {_gate_text(played[-1])}"))
@@ -178,5 +178,5 @@ def _opponents(progress: Progress) -> Sheet:
         result = line.skipped or f"+{line.wins} -{line.losses} ={line.draws}"
         elo = f"{fitted[opponent].elo:+.0f}" if opponent in fitted else ""
         rows.append((opponent, line.first, result, elo))
-    origin = player_of(0)
-    return Sheet(f"Fixed opponents (Elo above {origin})", ("opponent", "met last by", "result", "Elo"), tuple(rows))
+    title = f"Fixed opponents (Elo above {origin(progress.matches)})"
+    return Sheet(title, ("opponent", "met last by", "result", "Elo"), tuple(rows))

@@ -4,7 +4,6 @@
 sessions. Files are replaced atomically or extended by whole lines, so that a killed run can be resumed.
 """
 
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from engine.errors import GoError
-from engine.support.files import append_line, read_object, whole_lines, write_atomically
+from engine.support.files import append_line, read_object, write_atomically
 from engine.support.json_text import json_text
+from engine.support.run_folder import parsed_lines
 
 FORMAT = {"format": "keima-zero", "version": 1}
 Step = Literal["selfplay", "train", "gate", "rating"]
@@ -75,9 +75,19 @@ def add_step(path: Path, state: State, figures: Mapping[str, Any]) -> None:
 
 
 def read_steps(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of steps.jsonl in order, only the last one of each step: a repeated step counts once."""
-    lines = {(line["generation"], STEPS.index(line["step"])): line for line in map(json.loads, whole_lines(path))}
+    """Return the lines of steps.jsonl in order, only the last one of each step: a repeated step counts once.
+
+    Raises RunError with the line number on any other content.
+    """
+    found = parsed_lines(path, _step_line, "finished step", RunError)
+    lines = {(line["generation"], STEPS.index(line["step"])): line for line in found}
     return [lines[key] for key in sorted(lines)]
+
+
+def _step_line(line: Any) -> dict[str, Any]:
+    if not isinstance(line, dict) or type(line.get("generation")) is not int or line.get("step") not in STEPS:
+        raise ValueError(f"expected a generation and one of {' '.join(STEPS)}, got {line!r}")
+    return line
 
 
 class Clock:

@@ -35,15 +35,15 @@ from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS
 from engine.train.games.selfplay_workers import SelfplayWorkers
-from engine.train.generations.adaptation import RESIGN_GENERATIONS, next_komi, records_of, resign_threshold
+from engine.train.generations.adaptation import RESIGN_GENERATIONS, is_even, next_komi, records_of, resign_threshold
 from engine.train.generations.gate import Gate, gate, needs_match, noted, read_gates, without_match, write_gate
 from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
 from engine.train.generations.rating_matches import RatingMatches
-from engine.train.generations.ray_selfplay import Intake, computing_of
+from engine.train.generations.ray_selfplay import INBOX, Intake, computing_of
 from engine.train.generations.ray_workers import RayWorkers
 from engine.train.generations.zero import Figures, Stopped
 from engine.train.generations.zero_config import ZeroConfig
-from engine.train.generations.zero_state import State, read_steps
+from engine.train.generations.zero_state import RunError, State, read_steps
 from weights import native
 from weights.registry import load
 from weights.sized import packed, read_sized, write_sized
@@ -51,7 +51,10 @@ from weights.sized import packed, read_sized, write_sized
 Show = Callable[[str], None]
 """Shows the current activity as a line of text."""
 _WAIT_SECONDS = 0.5
+_GATES = "gate.jsonl"
 _WINNER = re.compile(r"RE\[([BW])\+")
+# Not the inbox of games of a cluster, see `Intake`.
+_SIZE_FOLDER = re.compile(r"\d+x\d+")
 _MOVE = re.compile(r";\s*[BW]\[")
 # In the summary of a game's efforts, see `SelfplayGame.summary`.
 _DECIDED = f"{Effort.DECIDED.value}="
@@ -107,6 +110,9 @@ class LocalSteps:
         if self._ray_workers is not None:
             figures = self._collect(self._ray_workers, state, games, seed)
         else:
+            if (folder / INBOX).exists():
+                # Takes in the games that a cluster had sent when the run was stopped.
+                Intake(self._folder / "spool", folder, decisive_settings(settings, seed), settings.shard_samples)
             stats = self._workers.play(
                 settings,
                 partial(_open, self.network(state.best), computing_of(self._config.evaluator)),
@@ -138,6 +144,9 @@ class LocalSteps:
             sizes = zip(komis, settings.sizes, strict=True)
             fair = tuple(next_komi(komi, records, side, run.fair_komi_rate) for komi, side in sizes)
             settings = replace(settings, komis=fair)
+        earlier = sum(run.games_of(each) for each in range(1, generation))
+        exploration = settings.exploration
+        settings = replace(settings, exploration=replace(exploration, start=exploration.epsilon(earlier)))
         if run.fork_share and generation > 1:
             forks = (str(self._games(generation - 1) / RECORDS),)
             settings = replace(settings, forks=forks, fork_share=run.fork_share)
@@ -157,7 +166,10 @@ class LocalSteps:
         ray_workers.publish(packed(self.network(state.best)), state.best)
         folder = self._games(state.generation)
         intake = Intake(self._folder / "spool", folder, decisive_settings(settings, seed), settings.shard_samples)
-        begun, oldest = intake.games, state.best - self._config.cluster.max_age
+        # By promotions: however many candidates the gate has refused, games of the best network are new.
+        played = [0, *(line["candidate"] for line in read_gates(self._folder / _GATES) if line["promoted"])]
+        played = [generation for generation in played if generation <= state.best]
+        begun, oldest = intake.games, played[-1 - self._config.cluster.max_age :][0]
         while intake.games < games:
             ray_workers.check()
             self._check_stop()
@@ -182,6 +194,11 @@ class LocalSteps:
 
         run, world = self._folder / "train", trainers_of(self._config)
         target = self._steps_before(state.generation) + self._steps_of(state.generation, world)
+        if not target:
+            raise RunError(
+                f"generation {state.generation} has no samples: begin another run with selfplay.full_share or "
+                "selfplay.quick_weight above 0, or with more games"
+            )
         begun = begun_at(run)
         figures: dict[str, Any] = {}
 
@@ -231,7 +248,7 @@ class LocalSteps:
 
     def gate(self, state: State) -> Gate:
         """Play the candidate against the best network, unless no match is needed or it has been played."""
-        path, settings = self._folder / "gate.jsonl", self._config.gate
+        path, settings = self._folder / _GATES, self._config.gate
         # Already there if the run was killed between this line and the next state.
         for line in read_gates(path):
             if line["candidate"] == state.generation:
@@ -326,11 +343,11 @@ def play_figures(stats: SelfplayStats) -> dict[str, Any]:
 def game_figures(folder: Path) -> dict[str, float | None]:
     """Return statistics of a generation's games over all sessions, each None without such games.
 
-    black_win_rate: Black's share of the games with a winner. mean_length: moves, passes included. decided_share: of
-    games that were played out quickly, because a side would have resigned.
+    black_win_rate: Black's share of the even games with a winner. mean_length: moves, passes included.
+    decided_share: of games that were played out quickly, because a side would have resigned.
     """
     records = whole_lines(folder / RECORDS)
-    winners = [match[1] for record in records if (match := _WINNER.search(record))]
+    winners = [match[1] for record in records if is_even(record) and (match := _WINNER.search(record))]
     return {
         "black_win_rate": round(winners.count("B") / len(winners), 4) if winners else None,
         "mean_length": round(mean(len(_MOVE.findall(record)) for record in records), 2) if records else None,
@@ -340,4 +357,5 @@ def game_figures(folder: Path) -> dict[str, float | None]:
 
 def samples_in(folder: Path) -> int:
     """Return the number of samples in the shards of a generation."""
-    return sum(shard_info(path).count for path in folder.glob(f"*x*/*{SUFFIX}"))
+    files = (path for path in folder.glob(f"*x*/*{SUFFIX}") if _SIZE_FOLDER.fullmatch(path.parent.name))
+    return sum(shard_info(path).count for path in files)

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import click
@@ -77,8 +77,6 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
     for path in (recorded, options.get("config")):
         if path is not None and path.exists():
             table = read_toml_file(path)
-            if path is not recorded and options["net"] is not None:
-                _refuse(table, dict.fromkeys(SHAPE, "the network of --net has its own"), f"{path}: ")
             from_table(TrainConfig, table, str(path))  # so that errors name the file
             tables |= table
     tables = overridden(tables, options["settings"])
@@ -87,12 +85,12 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
     return from_table(TrainConfig, tables | {key: value for key, value in given.items() if value is not None}, place)
 
 
-def _refuse(settings: Iterable[str], reasons: Mapping[str, str], place: str = "--set ") -> None:
-    """Raise UsageError on a setting that would be ignored. place: the beginning of the message."""
+def _refuse(settings: Sequence[str], reasons: Mapping[str, str]) -> None:
+    """Raise UsageError on a setting that would be ignored."""
     for setting in settings:
         key = setting.partition("=")[0].strip()
         if key in reasons:
-            raise click.UsageError(f"{place}{key}: {reasons[key]}")
+            raise click.UsageError(f"--set {key}: {reasons[key]}")
 
 
 def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) -> Source:

@@ -46,7 +46,6 @@ def test_points_are_the_first_players() -> None:
         assert result.points == (0.5 if score == 0 else float(won))
         assert record.result == result.text
         assert result.moves == len(record.moves)
-        assert result.pair == result.number // 2
 
 
 def test_the_same_match_has_the_same_games() -> None:

@@ -116,7 +116,8 @@ def test_full_searches_are_samples_and_quick_ones_are_not(tmp_path: Path) -> Non
     assert len(found) == stats.samples > 0
     for line, own in by_game(tmp_path):
         assert (own.ply + 1).tolist() == efforts(line)["full"]
-    assert len(found) == sum(len(efforts(line).get("full", [])) for line in records(tmp_path).values())
+    kept = [line for line in records(tmp_path).values() if not is_held_out(line.encode())]
+    assert len(found) == sum(len(efforts(line).get("full", [])) for line in kept)
     assert (found.weights[:, POLICY] == 1).all()
     assert found.policy.astype(np.float64).sum(axis=1) == pytest.approx(1.0, abs=0.01)
 
@@ -259,7 +260,7 @@ class Hopeless(FakeEvaluator):
 
 
 def test_a_decided_game_is_played_out_quickly_so_that_every_sample_has_score_and_owners(tmp_path: Path) -> None:
-    changes: dict[str, Any] = {"resign_threshold": 0.2, "opening_share": 0.0, "komi": -25.0, "full_share": 1.0}
+    changes: dict[str, Any] = {"resign_threshold": 0.2, "opening_share": 0.0, "komi": -60.0, "full_share": 1.0}
     stats = play(tmp_path / "a", 6, Hopeless(), no_resign_share=0.0, decided_visits=4, **changes)
     assert (stats.decided, stats.would_resign, stats.white_wins) == (6, 0, 0)
     found = samples(tmp_path / "a")
@@ -364,7 +365,8 @@ def test_temperature_falls_with_the_move_and_shapes_targets_where_wanted(tmp_pat
     agz: dict[str, Any] = {"temperature": 0.0, "temperature_end": 0.0, "full_share": 1.0, "opening_share": 0.0}
     play(tmp_path / "a", 3, tempers_targets=True, **agz)
     largest = samples(tmp_path / "a").policy.max(axis=1)
-    assert (largest >= 0.25).all()
+    shares = 1 / largest.astype(np.float64)
+    assert shares == pytest.approx(np.rint(shares), abs=0.01), "moves with as many visits share the target equally"
     assert (largest == 1).mean() > 0.5
     for line, own in by_game(tmp_path / "a"):
         moves = load_sgf(line.encode()).moves

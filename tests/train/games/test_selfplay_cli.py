@@ -79,6 +79,7 @@ def test_a_seed_below_0_is_refused(tmp_path: Path) -> None:
         ("full_visits=0", "full_visits: expected an integer, 1 or more, got 0"),
         ("full_share='half'", "full_share"),
         ("search.c_pukt=1", "unknown setting 'c_pukt'"),
+        ("encoder=foo", "encoder: expected one of "),
         ("fork_share=0.5", "fork_share: expected records in forks"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
-from engine.train.data.samples import read_shard, shard_info
+from engine.train.data.samples import empty_samples, read_shard, shard_info
 from engine.train.games.selfplay import decisive_settings, selfplay
 from engine.train.games.selfplay_store import Store
 from tests.search.fakes import FakeEvaluator
@@ -54,15 +54,29 @@ def test_games_that_end_in_another_order_leave_the_same_files(tmp_path: Path) ->
     play(tmp_path / "games", 8, shard_samples=1)
     shards = sorted((tmp_path / "games" / "5x5").glob("*.safetensors"))
     games = {int(shard_info(path).provenance["games"]): read_shard(path) for path in shards}
-    lines = records(tmp_path / "games")
+    lines, nothing = records(tmp_path / "games"), empty_samples(TINY.encoder, 5, 5)  # held-out games have no samples
     found = []
     for order in (range(8), (7, 1, 0, 2, 5, 6, 3, 4)):
         folder = tmp_path / str(len(found))
         for number in order:  # opened anew for each game, as after a kill
-            Store(folder, settings, {}, 20).add(number, games[number], lines[number])
+            Store(folder, settings, {}, 20).add(number, games.get(number, nothing), lines[number])
         store = Store(folder, settings, {}, 20)
         store.finish(9)
         assert list((folder / "pending").iterdir())  # one game is missing
         store.finish(8)
         found.append(files_of(folder))
     assert found[0] == found[1]
+
+
+def test_a_run_of_fewer_games_than_its_folder_has_leaves_none_pending(tmp_path: Path) -> None:
+    settings = replace(TINY, shard_samples=1000)
+    samples = empty_samples(settings.encoder, 5, 5, 3)
+    store = Store(tmp_path, decisive_settings(settings, 1), {}, settings.shard_samples)
+    for number in (0, 1, 2, 5):  # as a longer run leaves them that was stopped
+        store.add(number, samples, f"(;RO[{number}])")
+    store.finish(4)
+    assert len(list((tmp_path / "pending").iterdir())) == 4, "game 3 is missing"
+    store.finish(3)
+    assert list((tmp_path / "pending").iterdir()) == []
+    (shard,) = (tmp_path / "5x5").iterdir()
+    assert shard_info(shard).provenance["games"] == "0 1 2 5"

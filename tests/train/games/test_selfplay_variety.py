@@ -90,6 +90,13 @@ def test_handicap_stones_stand_before_the_first_move_and_half_of_the_games_make_
     assert {(len(game.setup_black), game.komi) for game in games} == {(1, 2.0), (2, 2.0), (2, 6.0)}
 
 
+@pytest.mark.parametrize("side", [2, 3, 4])
+def test_a_small_board_has_room_for_its_handicap_stones(tmp_path: Path, side: int) -> None:
+    lines = play(tmp_path, 12, sizes=(side,), handicap_share=1.0, handicap_stones=9)
+    found = {len(load_sgf(line.encode()).game().setup_black) for line in lines}
+    assert max(found) == max(1, side * side // 3)
+
+
 def test_the_network_knows_of_an_advantage_in_visits_and_each_side_has_its_own(tmp_path: Path) -> None:
     lines = play(tmp_path, 12, asymmetric_share=1.0, asymmetric_ratio=4.0, full_share=1.0)
     favored = {line for line in lines if "playout doubling 2" in line}

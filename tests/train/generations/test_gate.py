@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.errors import GoError
 from engine.train.generations.gate import DRAW, LOSS, WIN, Gate, GateSettings, gate, needs_match, read_gates, write_gate
 
 
@@ -102,6 +103,16 @@ def test_every_gate_is_a_line_and_the_last_of_a_candidate_counts(tmp_path: Path)
     assert (line["candidate"], line["best"], line["promoted"], line["seconds"]) == (7, 5, True, 4.5)
     assert line["share"] == pytest.approx([0.75, 0.598, 0.858], abs=1e-3)
     assert line["elo"][0] == pytest.approx(190.8, abs=0.1)
+
+
+@pytest.mark.parametrize("line", ["{", "3", '{"candidate": 1}'])
+def test_a_line_that_is_no_gate_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "gate.jsonl"
+    write_gate(path, to_the_end(10, 40))
+    with path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(GoError, match=r"gate\.jsonl:2: no gate: "):
+        read_gates(path)
 
 
 def test_the_score_is_one_line_for_people() -> None:

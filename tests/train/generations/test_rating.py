@@ -17,6 +17,7 @@ from engine.train.generations.rating import (
     gnugo_player,
     is_rated,
     next_opponent,
+    origin,
     player_of,
     ratings,
     read_lines,
@@ -116,6 +117,14 @@ def test_who_never_met_anybody_linked_to_generation_0_has_no_rating() -> None:
     assert sorted(ratings(lines)) == ["gen-0000", "gen-0002", "gen-0004"]
     assert [point.generation for point in curve(lines)] == [0, 2, 4]
     assert min(ratings(lines[1:2]).values()).elo == 0, "without generation 0 the weakest is the origin"
+
+
+def test_the_player_whose_rating_is_0_has_a_name() -> None:
+    late = [MatchLine("gen-0050", "rollout-1000", 6, 14), MatchLine("gen-0055", "gen-0050", 12, 8)]
+    assert origin(late) == "gen-0050"
+    assert ratings(late)["gen-0050"].elo == 0
+    assert origin([*late, MatchLine("gen-0050", "gen-0000", 18, 2)]) == "gen-0000"
+    assert origin([]) == "gen-0000"
 
 
 def test_a_generation_that_was_only_met_is_no_point_of_the_curve() -> None:

@@ -13,10 +13,12 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.uniform import UniformEvaluator
-from engine.match.store import GameRecord
+from engine.match.settings import MatchSettings
+from engine.match.store import GameRecord, Store
 from engine.nets.random import random_spec
 from engine.search.params import SearchParams
 from engine.train.games.arena import ArenaSettings, GameResult
+from engine.train.generations import rating_matches
 from engine.train.generations.rating_matches import RatingMatches
 from engine.train.generations.zero import Stopped
 from engine.train.generations.zero_config import read_config
@@ -78,6 +80,30 @@ def network(tmp_path: Path) -> Path:
 
 # What follows the command of a shell is an argument that it passes over, such as GNU Go's level.
 PASSES = f"sh -c {shlex.quote(fake())} gnugo"
+
+
+def test_a_match_that_was_interrupted_goes_on_and_begins_anew_after_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+
+    def interrupted(settings: MatchSettings, folder: Path, on_game: object) -> None:
+        store = Store(settings, folder)
+        found.append(len(store.records))
+        black, white = settings.labels
+        names = {black: "a", white: "b"}
+        store.add(GameRecord(len(store.records), black, white, None, "0", "passes", names=names), "(;)")
+        raise Stopped
+
+    monkeypatch.setattr(rating_matches, "run_match", interrupted)
+    monkeypatch.chdir(tmp_path)
+    first = matches(Path("run"), gnugo="sh")
+    moved = replace(first, network=lambda _: tmp_path / "run" / "net")
+    visits = replace(moved, config=replace(moved.config, rating=replace(moved.config.rating, gnugo_visits=5)))
+    for each in (first, first, moved, visits, visits):
+        with pytest.raises(Stopped):
+            each.play(3, "gnugo-7", SETTINGS)
+    assert found == [0, 1, 2, 0, 1]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from engine.train.data.samples import read_shard, shard_info, write_shard
 from engine.train.games.selfplay import decisive_settings
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations import ray_selfplay
-from engine.train.generations.ray_selfplay import Intake, MakeSelfplay, SelfplayPlaying
+from engine.train.generations.ray_selfplay import Intake, MakeSelfplay, Outbox, SelfplayPlaying
 from engine.train.generations.zero_config import EvaluatorSettings
 from engine.train.generations.zero_state import read_steps
 from tests.train.generations.zero_runs import PATIENCE, start
@@ -159,22 +159,26 @@ def shard_info_of(content: bytes, folder: Path) -> int:
     return shard_info(path).count
 
 
-def test_a_worker_keeps_no_record_of_a_game_that_is_sent(tmp_path: Path, sent: list[bytes]) -> None:
-    playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
-    (tmp_path / "5x5").mkdir()
-    games = [content for content in sent if shard_info_of(content, tmp_path) > 0][:3]
-    samples = [read_shard(_written(tmp_path / f"{number}.safetensors", each)) for number, each in enumerate(games)]
-    for rounds in ([0, 1], [2]):
-        with (tmp_path / "games.sgfl").open("a") as file:
-            file.writelines(f"(;RO[{number}]C[game {number}])\n" for number in rounds)
-            file.write("(;RO[9" if rounds == [2] else "")
-        for number in rounds:
-            write_shard(tmp_path / "5x5" / f"shard-{number}.safetensors", samples[number], {"games": str(number)})
-        for (content, path), number in zip(playing.finished(tmp_path), rounds, strict=True):
-            record = shard_info(_written(tmp_path / "letter", content)).provenance["record"]
-            assert record == f"(;RO[{number}]C[game {number}])"
-            path.unlink()
-        assert playing.unsent == {}
+def test_a_finished_game_is_sent_though_an_earlier_one_goes_on(tmp_path: Path, sent: list[bytes]) -> None:
+    outbox, playing = Outbox(tmp_path), MakeSelfplay(SETTINGS, EVALUATOR)(1)
+    samples = read_shard(_written(tmp_path / "letter", sent[0]))
+    (tmp_path / "letter").unlink()
+    outbox.add(7, samples, "(;RO[7]C[network gen-0003])")  # games 0 to 6 go on
+    ((content, _),) = playing.finished(tmp_path)
+    origin = shard_info(_written(tmp_path / "letter", content)).provenance
+    assert origin == {"record": "(;RO[7]C[network gen-0003])", "generation": "0003"}
+
+
+def test_a_worker_keeps_nothing_of_a_game_that_is_sent_or_has_no_samples(tmp_path: Path, sent: list[bytes]) -> None:
+    outbox, playing = Outbox(tmp_path / "box"), MakeSelfplay(SETTINGS, EVALUATOR)(1)
+    (tmp_path / "box").mkdir()
+    samples = read_shard(_written(tmp_path / "letter", sent[0]))
+    for number in range(3):
+        outbox.add(number, samples[:0] if number == 1 else samples, f"(;RO[{number}])")
+    for _, path in playing.finished(tmp_path / "box"):
+        path.unlink()
+    assert outbox.samples == 2 * len(samples)
+    assert list((tmp_path / "box").iterdir()) == []
 
 
 def _written(path: Path, content: bytes) -> Path:

@@ -1,22 +1,28 @@
 """Self-play on a real Ray cluster of several nodes: nothing that is finished is lost when one of them goes."""
 
 import json
+import os
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from engine.errors import GoError
+from engine.support.files import claimed
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations.ray_selfplay import MakeSelfplay
-from engine.train.generations.ray_workers import Collector, News, RayWorkers, room_of
+from engine.train.generations.ray_workers import Collector, News, RayWorkers, Worker, delete_abandoned, room_of
 from engine.train.generations.zero_config import ClusterSettings, EvaluatorSettings
+from tests.train.generations.fake_ray import FakeRay, RayError, RayTaskError
 from tests.train.generations.ray_cluster import MakeBroken, MakeNumbers, cluster
 from tests.waiting import wait_until
 
 PLAIN, TWICE = ClusterSettings(), ClusterSettings(failures=2)
+LONG = "The actor died because of \x1b[36mray::Worker\x1b[39m\n" + 99 * "  File worker.py\n" + "ImportError: No module"
 SENDING_SECONDS = 3.0
 """Within which a finished game is sent, also on a machine that has other things to do."""
 
@@ -68,6 +74,103 @@ def test_a_machine_has_room_for_workers_by_cores_and_shares_of_gpus(
     resources: dict[str, float], reserved: float, cores: float, share: float, room: int
 ) -> None:
     assert room_of(resources, reserved, cores, share) == room
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeRay], RayWorkers]:
+    """Return what makes the workers of a cluster that is none."""
+
+    def workers(ray: FakeRay) -> RayWorkers:
+        ray.install(monkeypatch)
+        return RayWorkers("auto", MakeNumbers(tmp_path), tmp_path / "spool", PLAIN)
+
+    return workers
+
+
+def test_an_error_of_the_collector_is_reported(fake: Callable[[FakeRay], RayWorkers]) -> None:
+    def full() -> None:
+        raise RayTaskError(OSError(28, "No space left on device"))
+
+    with fake(FakeRay(full)) as workers:
+        wait_until(lambda: workers.failure is not None)
+        with pytest.raises(
+            GoError, match=r"self-play fails in the workers: OSError: \[Errno 28\] No space left"
+        ) as info:
+            workers.check()
+        assert "\n" not in str(info.value)
+        assert workers.lost == PLAIN.failures + 1
+
+
+def test_a_worker_says_what_the_collector_failed_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise RayTaskError(OSError(28, "No space left on device"))
+
+    FakeRay(full).install(monkeypatch)
+    collector = SimpleNamespace(exchange=SimpleNamespace(remote=lambda *_: None))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    failed = Worker(1, MakeNumbers(tmp_path), collector).run()
+    assert failed == ("trainer", "the collector: OSError: [Errno 28] No space left on device")
+
+
+@pytest.mark.parametrize("error", [RayError(LONG), RayTaskError(RayError(LONG))])
+def test_workers_that_cannot_be_started_are_reported(fake: Callable[[FakeRay], RayWorkers], error: RayError) -> None:
+    def ends() -> None:
+        raise error  # its text is that of an actor whose class cannot be imported
+
+    with fake(FakeRay(ends)) as workers:
+        wait_until(lambda: workers.failure is not None)
+        said = (
+            r"8 workers in a row ended as soon as they were started: RayError: The actor died .* \.\.\. .* No module$"
+        )
+        with pytest.raises(GoError, match=said):
+            workers.check()
+        assert workers.lost == 8
+
+
+def test_workers_of_machines_that_leave_are_no_failure(fake: Callable[[FakeRay], RayWorkers]) -> None:
+    def leaves() -> None:
+        ray.alive.remove(min(ray.alive))
+        ray.nodes.append(f"{len(ray.nodes):03d}")
+        ray.alive.add(ray.nodes[-1])
+        raise RayError("the machine is lost")
+
+    ray = FakeRay(leaves, ["000"])
+    with fake(ray) as workers:
+        wait_until(lambda: workers.lost > 30)
+        workers.check()
+
+
+def test_workers_that_end_together_count_once(fake: Callable[[FakeRay], RayWorkers]) -> None:
+    def ends() -> None:
+        ray.lasting = True
+        raise RayError("a hiccup")
+
+    ray = FakeRay(ends, [f"{number}" for number in range(40)])
+    with fake(ray) as workers:
+        wait_until(lambda: workers.lost == 40 and workers.size == 40)
+        workers.check()
+
+
+def test_a_cluster_that_does_not_answer_is_reported(fake: Callable[[FakeRay], RayWorkers]) -> None:
+    ray = FakeRay(lambda: None)
+    workers = fake(ray)
+    ray.broken = True
+    with workers:
+        wait_until(lambda: workers.failure is not None)
+        with pytest.raises(GoError, match="RuntimeError: the cluster does not answer"):
+            workers.check()
+
+
+def test_folders_of_workers_that_were_killed_are_deleted(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("keima-worker-dead", "keima-worker-lives", "keima-worker-new", "other")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "000000001.safetensors").touch()
+    with claimed(folders[1]):
+        for folder in (*folders[:2], folders[3]):
+            os.utime(folder, (0, 0))
+        delete_abandoned(tmp_path)
+    assert [folder.exists() for folder in folders] == [False, True, True, True]
 
 
 @pytest.mark.slow

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from engine.train.data.samples import read_shard
+from engine.train.data.samples import empty_samples, read_shard, write_shard
 from engine.train.generations.adaptation import next_komi, resign_threshold
 from engine.train.generations.gate import read_gates
 from engine.train.generations.zero import Stopped
 from engine.train.generations.zero_cli import open_ray_workers, zero
 from engine.train.generations.zero_config import ZeroConfig, read_config
 from engine.train.generations.zero_state import State, read_state, read_steps
-from engine.train.generations.zero_steps import game_figures
+from engine.train.generations.zero_steps import game_figures, samples_in
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
 from tests.train_ablation import PARTS
 from weights.sized import read_sized
@@ -238,6 +238,21 @@ def test_games_are_counted_over_all_sittings(tmp_path: Path) -> None:
     ]
     (tmp_path / "games.sgfl").write_text("".join(records))
     assert game_figures(tmp_path) == {"black_win_rate": 0.75, "mean_length": 1.33, "decided_share": 0.1667}
+
+
+def test_games_that_are_not_even_by_design_do_not_move_the_komi(tmp_path: Path) -> None:
+    uneven = ["AB[cc]", "C[moves fork=3]", "C[playout doubling 2]"]
+    results = [("", "B"), ("", "W"), *((each, "B") for each in uneven)]
+    (tmp_path / "games.sgfl").write_text("".join(f"(;GM[1]{each}RE[{winner}+R])\n" for each, winner in results))
+    assert game_figures(tmp_path)["black_win_rate"] == 0.5
+
+
+def test_the_games_in_an_inbox_are_no_samples_yet(tmp_path: Path) -> None:
+    samples = empty_samples("katago-v7", 5, 5, 7)
+    for name in ("inbox/000000", "5x5/shard-000000", "pending/5x5-000001"):
+        (tmp_path / name).parent.mkdir()
+        write_shard(tmp_path / f"{name}.safetensors", samples, {})
+    assert samples_in(tmp_path) == 7
 
 
 def test_a_wrong_number_is_one_line(tmp_path: Path) -> None:

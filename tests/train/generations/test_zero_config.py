@@ -9,6 +9,7 @@ from engine.search.params import SearchParams, with_settings
 from engine.train.generations.zero_config import (
     ZeroConfig,
     config_of_run,
+    is_run,
     keep_config,
     preset_names,
     preset_text,
@@ -64,6 +65,10 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("tiny", "selfplay.exploration.speed=1", "unknown key selfplay.exploration.speed"),
         ("agz-study", "selfplay.sizes=[9, 19]", "expected 19 to 19"),
         ("tiny", "window.alpha=0", "window: alpha: expected a number above 0 and at most 1, got 0.0"),
+        ("9x9-cpu", "selfplay.komis=[7]", r"selfplay\.komis: expected none with run\.komi_gain"),
+        ("tiny", "selfplay.noise_concentration=0", "noise_concentration: expected a number above 0, got 0"),
+        ("tiny", "rating.gnugo=' '", "gnugo: expected a command, got ' '"),
+        ("tiny", "rating.gnugo=gnugo '--mode", "gnugo: no command line: No closing quotation"),
         ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
         ("tiny", "train.hours=2", r"train\.hours: expected 0, because run\.hours bounds"),
         ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),
@@ -95,6 +100,12 @@ def test_a_file_of_ones_own_is_a_configuration(tmp_path: Path) -> None:
         read_config(str(path))
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
         read_config(str(tmp_path / "none.toml"))
+
+
+def test_a_configuration_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_bytes(b"[run]\n# \xff\n")
+    with pytest.raises(ConfigError, match=r"config\.toml: cannot be read: "):
+        is_run(tmp_path)
 
 
 def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:

@@ -9,7 +9,16 @@ import pytest
 
 from engine.train.generations.gate import Gate
 from engine.train.generations.zero import Bounds, Figures, Run, Stopped
-from engine.train.generations.zero_state import Clock, RunError, State, read_state, read_steps, write_state
+from engine.train.generations.zero_state import (
+    STEPS,
+    Clock,
+    RunError,
+    State,
+    add_step,
+    read_state,
+    read_steps,
+    write_state,
+)
 
 
 class Diary:
@@ -80,14 +89,34 @@ def test_a_run_that_is_longer_later_goes_on(tmp_path: Path) -> None:
     assert first.done + second.done == WHOLE
 
 
-def test_every_step_is_a_line_and_one_done_twice_counts_once(tmp_path: Path) -> None:
+def test_every_step_is_a_line_and_the_last_one_of_a_step_counts(tmp_path: Path) -> None:
     go_on(tmp_path, Diary(), generations=1)
-    write_state(tmp_path / "state.json", State(1, "rating", 1))  # as if killed between the line and the state
-    go_on(tmp_path, Diary(), generations=1)
-    assert len((tmp_path / "steps.jsonl").read_text().splitlines()) == 5
+    add_step(tmp_path / "steps.jsonl", State(1, "rating", 1), {"games": 3, "hours": 1.0})
     steps = read_steps(tmp_path / "steps.jsonl")
     assert [line["step"] for line in steps] == ["selfplay", "train", "gate", "rating"]
     assert all(line["games"] == 3 and line["hours"] >= 0 for line in steps)
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_a_kill_between_the_line_of_a_step_and_the_state_does_not_repeat_the_step(tmp_path: Path, step: int) -> None:
+    work = Diary(fails_at=step + 1)
+    go_on(tmp_path, work, generations=1)
+    lines, after = (tmp_path / "steps.jsonl").read_text(), read_state(tmp_path / "state.json")
+    write_state(tmp_path / "state.json", State(1, STEPS[step], int(step > STEPS.index("gate"))))
+    go_on(tmp_path, Diary(fails_at=0), generations=1)
+    assert read_state(tmp_path / "state.json") == after, "also the candidate that was promoted"
+    assert (tmp_path / "steps.jsonl").read_text() == lines
+
+
+def test_hours_beyond_those_that_a_thread_can_wait_are_a_bound(tmp_path: Path) -> None:
+    class Waiting(Diary):
+        def selfplay(self, state: State) -> Figures:
+            time.sleep(0.05)
+            return super().selfplay(state)
+
+    stop = threading.Event()
+    state = Run(tmp_path).go_on(Waiting(fails_at=4), Bounds(hours=1e7), stop)
+    assert (state.generation, stop.is_set()) == (2, False)
 
 
 def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
@@ -145,6 +174,13 @@ def test_a_state_of_another_kind_is_refused_by_its_file(tmp_path: Path, text: st
     path.write_text(text)
     with pytest.raises(RunError, match=rf"state\.json: .*{message}"):
         read_state(path)
+
+
+@pytest.mark.parametrize("line", ["{", "3", '{"step": "train"}', '{"generation": 1, "step": "sleep"}'])
+def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "steps.jsonl").write_text(f'{{"generation": 1, "step": "selfplay"}}\n{line}\n')
+    with pytest.raises(RunError, match=r"steps\.jsonl:2: no finished step: "):
+        read_steps(tmp_path / "steps.jsonl")
 
 
 def test_a_clock_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -97,6 +97,17 @@ def test_a_terminal_shows_a_headline_and_the_same_tables(folder: Path) -> None:
         assert status(progress)[0] == f"{folder} is running"
 
 
+def test_ratings_that_begin_late_name_whom_they_are_above(folder: Path) -> None:
+    (folder / "ratings.jsonl").unlink()
+    for line in (MatchLine("gen-0050", "rollout-1000", 6, 14), MatchLine("gen-0055", "gen-0050", 12, 8)):
+        write_line(folder / "ratings.jsonl", line)
+    progress = read_progress(folder)
+    run, _, opponents = sheets(progress)
+    assert "Elo above gen-0050" in dict(run.rows)
+    assert opponents.title == "Fixed opponents (Elo above gen-0050)"
+    assert "Elo above gen-0000" not in dict(run.rows)
+
+
 def test_a_run_that_has_not_begun_has_a_report(tmp_path: Path) -> None:
     run, generations = sheets(read_progress(tmp_path))
     assert dict(run.rows)["hours"] == "0.00"

@@ -79,18 +79,13 @@ def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_pat
         (["--samples", "nowhere", "--net", "absent.bin.gz"], "absent.bin.gz: cannot be read"),
         (["--samples", "nowhere", "--set", "architecture=agz"], "agz supports only one board size"),
         (["--samples", "nowhere", "--net", "a.bin.gz", "--set", "blocks=3"], "--set blocks: the network of --net has"),
-        (
-            ["--samples", "nowhere", "--net", "a.bin.gz", "--config", "CONFIG"],
-            "blocks: the network of --net has its own",
-        ),
         (["--samples", "nowhere", "--config", "LATIN"], "no text in UTF-8"),
         (["--records", __file__, "--prioritize", "0.5"], "--prioritize draws from --samples"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: list[str], text: str) -> None:
-    (tmp_path / "CONFIG").write_text("blocks = 3\n", encoding="utf-8")
     (tmp_path / "LATIN").write_bytes("# größer\nsteps = 3\n".encode("latin-1"))
-    named = [str(tmp_path / each) if each in ("CONFIG", "LATIN") else each for each in arguments]
+    named = [str(tmp_path / each) if each == "LATIN" else each for each in arguments]
     result = keima("run", tmp_path / "run", *named)
     assert result.exit_code != 0
     assert text in " ".join(result.stderr.split())
