@@ -89,7 +89,7 @@ MEMORY = np.dtype(
 """What is remembered of a position, see `engine.search.memory`: visits (weight), mean values, number of moves."""
 REMEMBERED_MOVE = np.dtype([(name, np.float32) for name in ("weight", "value", "score")] + [("vertex", np.int32)])
 _CACHE_LINE = 64
-_LINKS_PER_NODE = 1.25
+LINKS_PER_NODE = 1.25
 """Every node except the root has a link; the rest is for positions that are reached by several paths."""
 _MAX_BIAS_ENTRIES = 1 << 18
 _INDEX_LOAD = 2
@@ -136,7 +136,7 @@ class Tree(NamedTuple):
 
 def bytes_per_node(area: int, *, rave: bool, ownership: bool = True, human: bool = False) -> int:
     """Return the memory of one node in bytes, including its share of links and tables."""
-    shared = LINK.itemsize * _LINKS_PER_NODE + 4 * 2 * _INDEX_LOAD + 4
+    shared = LINK.itemsize * LINKS_PER_NODE + 4 * 2 * _INDEX_LOAD + 4
     return NODE.itemsize + int(shared) + (area + 1) * (4 + 8 * rave + 2 * human) + area * ownership
 
 
@@ -148,7 +148,7 @@ def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True, hu
     return Tree(
         counters=np.zeros(COUNTERS, dtype=np.int64),
         nodes=_nodes(capacity),
-        links=np.empty(int(capacity * _LINKS_PER_NODE), dtype=LINK),
+        links=np.empty(int(capacity * LINKS_PER_NODE), dtype=LINK),
         edge_vertex=np.empty((capacity, edges), dtype=np.int16),
         edge_prior=np.empty((capacity, edges), dtype=np.uint16),
         human_prior=np.empty((capacity if human else 0, edges), dtype=np.uint16),

@@ -10,7 +10,7 @@ from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.avoided import avoid_table
-from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params
+from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams
 from engine.search.pruning import prune
@@ -34,6 +34,13 @@ def again(search: Search, game: Game, avoided: dict[int, dict[int, int]] | None 
     """Begin a search of a game with the present tree."""
     avoid = avoid_table(avoided or {}, game.board.shape[1])
     search.begin(game, game.to_play, game.legal_vertices(), avoid=avoid)
+
+
+def recompute_around(search: Search, expected_score: float) -> None:
+    """Recompute a search's tree with the center of this expected score."""
+    edges, records = search.tree.edge_vertex.shape[1], new_records(1)
+    write_params(records[0], search.params, edges - 1, expected_score, has_details=False)
+    recompute_tree(search.tree, Params(records[0], SCORE_TABLE), np.zeros((4, edges)))
 
 
 def except_for(moves: list[str], depth: int, size: int) -> dict[int, dict[int, int]]:
@@ -75,13 +82,13 @@ def test_a_kept_tree_has_the_utilities_of_the_new_center() -> None:
     nodes = tree.nodes[:size]
     nodes["score"], nodes["score_sq"] = 6.0, 36.0
     utilities = nodes["utility"].copy()
+    expected = float(tree.nodes[ROOT]["score"])
+    assert expected > tolerance_of(size)
     search.run([], int(tree.nodes[ROOT]["visits"]))
-    center = float(search._records[0]["score_center"])
-    assert center > tolerance_of(size)
     changed = nodes["visits"] > 0
     assert (np.abs(nodes["utility"] - utilities)[changed] > 1e-3).mean() > 0.9
     stored, weights = nodes["utility"].copy(), nodes["weight"].copy()
-    recompute_tree(tree, Params(search._records[0], SCORE_TABLE), search._scratch.work)
+    recompute_around(search, expected)
     assert nodes["utility"] == pytest.approx(stored, abs=2e-3), "all nodes have the center of this search"
     assert nodes["weight"] == pytest.approx(weights, rel=0.02)
 
@@ -95,7 +102,7 @@ def test_a_subtree_that_was_folded_keeps_its_values_when_the_tree_is_recomputed(
     folded = (nodes["children"] == 0) & (nodes["visits"] > 1)
     assert folded.sum() > 20
     before, root = nodes[folded].copy(), nodes[ROOT]["utility"].item()
-    recompute_tree(search.tree, Params(search._records[0], SCORE_TABLE), search._scratch.work)
+    recompute_around(search, float(nodes[ROOT]["score"]))
     for name in ("utility", "utility_sq", "value", "weight", "visits"):
         assert np.array_equal(nodes[folded][name], before[name])
     assert nodes[ROOT]["utility"] == pytest.approx(root, abs=1e-3)
@@ -129,7 +136,7 @@ def test_a_root_without_a_move_ends_the_search() -> None:
 
 def test_a_tree_whose_links_are_full_before_its_nodes_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     # As where most positions come by many paths, on small boards.
-    monkeypatch.setattr(tree_module, "_LINKS_PER_NODE", 0.55)
+    monkeypatch.setattr(tree_module, "LINKS_PER_NODE", 0.55)
     search = begun(Game(5, 5, rules=TROMP_TAYLOR), FakeEvaluator(), SearchParams(seed=1, max_memory_mib=1))
     visits = 3 * len(search.tree.links)
     assert search.run([], visits).visits == visits

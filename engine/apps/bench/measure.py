@@ -52,6 +52,14 @@ class Memory:
     size: Size
 
 
+@dataclass(frozen=True)
+class Startup:
+    """On which board start-up is measured, and whether also without a cache of kernels."""
+
+    size: Size = (9, 9)
+    is_cold: bool = False
+
+
 # More than 8 parameters: they are the command's options, which click passes by name.
 def cli_bench(
     program: Sequence[str],
@@ -78,9 +86,8 @@ def cli_bench(
     memory = Memory(memory_visits, sizes[-1]) if memory_visits else None
     player = [*program, "gtp", *playing]
     with ProgressBar(sys.stderr, len(sizes) * runs) as bar:
-        figures = measure(
-            player, factories, effort, bar, sizes=sizes, cold=cold, katago=katago, memory=memory, start=start
-        )
+        startup = Startup(start, is_cold=cold)
+        figures = measure(player, factories, effort, bar, sizes=sizes, startup=startup, katago=katago, memory=memory)
     if as_json:
         print(json_text(figures, indent=1))
     else:
@@ -95,18 +102,16 @@ def measure(
     bar: ProgressBar,
     *,
     sizes: Sequence[Size],
-    cold: bool,
+    startup: Startup,
     katago: str = "",
     memory: Memory | None = None,
-    start: Size = (9, 9),
 ) -> dict[str, Any]:
-    """Return all results. `cold_compile_s` is None unless `cold`; both `cold` and `memory` take long.
+    """Return all results. `cold_compile_s` is None unless the start-up is cold; that and `memory` take long.
 
-    player: the command of this engine's `gtp`, to which options can be appended. start: the board on which start-up is
-    measured.
+    player: the command of this engine's `gtp`, to which options can be appended.
     """
     bar.update("start-up")
-    figures = _startup(player, effort, name_of(start), cold=cold)
+    figures = _startup(player, effort, startup)
     bar.update("rollouts")
     per_size = {name_of(size): size for size in sizes}
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
@@ -137,11 +142,12 @@ def measure(
     return figures
 
 
-def _startup(player: Sequence[str], effort: Effort, size: str, *, cold: bool) -> dict[str, Any]:
-    """Measure the time to the first answers on a board, in seconds."""
+def _startup(player: Sequence[str], effort: Effort, asked: Startup) -> dict[str, Any]:
+    """Measure the time to the first answers, in seconds."""
+    size = name_of(asked.size)
     first_reply = round(effort.median(lambda: seconds_to_reply(player, "name", size)), 3)
     cold_compile = None
-    if cold:
+    if asked.is_cold:
         with tempfile.TemporaryDirectory() as empty:
             cold_compile = round(seconds_to_reply(player, "genmove b", size, KEIMA_CACHE=empty), 3)
     seconds_to_reply(player, "genmove b", size)  # not counted: it compiles kernels and fills the system's file cache

@@ -34,7 +34,7 @@ from engine.support.openmp import limit_spinning
 from engine.train.generations.zero_config import ClusterSettings
 
 # Interval at which the trainer looks after the workers.
-_POLL_SECONDS = 0.5
+POLL_SECONDS = 0.5
 # Interval at which a worker sends its games and asks for news. 200 workers make 200 calls a second of it.
 _NEWS_SECONDS = 1.0
 _REACH_SECONDS = 10.0
@@ -316,7 +316,7 @@ class RayWorkers:
     def _fill_cluster(self) -> None:
         """Start workers while the cluster has room, and remove those that have ended, until `close`."""
         errors = 0
-        while not self._closing.wait(_POLL_SECONDS):
+        while not self._closing.wait(POLL_SECONDS):
             try:
                 self._look_after()
             except Exception as error:  # noqa: BLE001 - reported by `check`

@@ -51,7 +51,7 @@ class FakeRay:
         monkeypatch.setitem(sys.modules, "ray", ray)
         monkeypatch.setitem(sys.modules, "ray.util", ModuleType("ray.util"))
         monkeypatch.setitem(sys.modules, "ray.util.scheduling_strategies", scheduling)
-        monkeypatch.setattr("engine.train.generations.ray_workers._POLL_SECONDS", 0.001)
+        monkeypatch.setattr("engine.train.generations.ray_workers.POLL_SECONDS", 0.001)
 
     def _nodes(self) -> list[dict[str, Any]]:
         if self.broken:
