@@ -374,8 +374,9 @@ def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path, name: st
     out, log = tmp_path / "match", tmp_path / "log"
     slow = fake("!slow:0.1:C3 !slow:0.1:C4", log=log)
     options = MatchOptions.of(black=slow, white=fake("!slow:0.1:B3"), games=500, size=5, out=out)
-    # A test run in the background of a shell has Ctrl-C ignored, and so would the match.
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    # Tests in the background of a shell, or under nohup, have these signals ignored, and so would the match.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    heed += "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
     code = f"{heed}; {BUILD}; sys.exit(cli_match({options!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -143,6 +143,11 @@ def recompute(tree: Tree, numbers: Any, node: int) -> None:
     each["utility"], each["utility_sq"] = before + bonus, float(each["utility_sq"]) + (before + bonus) ** 2 - before**2
 
 
+def nodes_below(tree: Tree, node: int = 0) -> set[int]:
+    """Return a node and all nodes below it."""
+    return {node}.union(*(nodes_below(tree, int(tree.links[link]["child"])) for link in links_of(tree, node)))
+
+
 def recompute_tree(tree: Tree, numbers: Any, node: int = 0, done: set[int] | None = None) -> None:
     """Recompute a node after all nodes below it; one whose subtree was folded stays as it is."""
     done = set() if done is None else done

@@ -67,6 +67,8 @@ TWINS = {
         "temper": "naive_tree.tempered",
         "finish_batch": "naive_tree.back_up_rows",
         **{name: f"naive_tree.{name}" for name in ("corrected", "recompute", "set_own_value")},
+        "recompute_nodes": "naive_tree.recompute_tree",
+        "order_nodes": "naive_tree.nodes_below",
     },
     "tests/search/test_memory.py": {
         **{name: f"naive_memory.{name}" for name in ("find_entry", "pull", "utility_of")},

@@ -14,9 +14,10 @@ from engine.search.expansion import expand, new_sorting, temper, write_human_pri
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, Scratch, new_scratch
-from engine.search.refresh import recompute_tree
+from engine.search.refresh import recompute_nodes
 from engine.search.root import root_position
-from engine.search.tree import LINKS, ROOT, SIZE, Tree, new_tree
+from engine.search.tree import LINKS, ROOT, SIZE, Tree, child_nodes, new_tree
+from engine.search.tree_ownership import order_nodes
 from engine.search.values import corrected, recompute, set_own_value
 from engine.search.walk import collect, plant
 from engine.search.worker import Worker
@@ -215,8 +216,14 @@ def test_recompute_tree(case: str) -> None:
         back_up(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
     numbers["score_center"] += 4.0
     size = int(tree.counters[SIZE])
+    order, edges_in, stack = (np.empty(size, dtype=np.int32) for _ in range(3))
+    count = order_nodes(tree, ROOT, order, edges_in, stack)
+    places = {node: place for place, node in enumerate(order[:count].tolist())}
+    assert places.keys() == naive_tree.nodes_below(tree) and len(places) == count
+    for node in places:
+        assert all(places[node] < places[child] for child in child_nodes(tree, node)), "parents come first"
     naive, before = copied(tree), tree.nodes["utility"][:size].copy()
-    recompute_tree(tree, kernel_params, grown.scratch.work)
+    recompute_nodes(tree, kernel_params, order, count, grown.scratch.work)
     naive_tree.recompute_tree(naive, numbers)
     assert_same(tree, naive)
     assert np.abs(tree.nodes["utility"][:size] - before).max() > 0.05
