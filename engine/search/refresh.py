@@ -37,7 +37,10 @@ def recompute_nodes(
             recompute(params, tree.nodes, tree.links, codes, tree.bias_sums, number, work, tree.memory)
         elif node.visits > 0 and node.raw_spread == 0.0:
             # Not where a subtree was folded: the utility is the mean of what was below, which nobody knows any more.
+            # If all of that was equal there is no spread, but the weight of the evaluation is that of the subtree.
+            weight, weight_sq = node.weight, node.weight_sq
             set_own_value(params, tree.nodes, tree.bias_sums, number, node.visits, tree.memory)
+            node.weight, node.weight_sq = weight, weight_sq
 
 
 def recompute_root(tree: Tree, params: Params, work: NDArray[np.float64]) -> None:

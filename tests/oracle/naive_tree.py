@@ -160,7 +160,9 @@ def recompute_tree(tree: Tree, numbers: Any, node: int = 0, done: set[int] | Non
     if each["children"] or node == 0:
         recompute(tree, numbers, node)
     elif each["visits"] and each["raw_spread"] == 0:
+        weights = each["weight"].item(), each["weight_sq"].item()
         set_own_value(tree, numbers, node, int(each["visits"]))
+        each["weight"], each["weight_sq"] = weights
 
 
 def withdraw(tree: Tree, path: list[int]) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 import engine.search.tree as tree_module
 from engine.color import BLACK, WHITE
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.avoided import avoid_table
@@ -22,7 +24,7 @@ from tests.search.fakes import FakeEvaluator, LeadEvaluator
 
 
 def begun(
-    game: Game, evaluator: FakeEvaluator, params: SearchParams, avoided: dict[int, dict[int, int]] | None = None
+    game: Game, evaluator: Evaluator, params: SearchParams, avoided: dict[int, dict[int, int]] | None = None
 ) -> Search:
     """Return a search that has not run yet."""
     search = Search(evaluator, params)
@@ -93,9 +95,12 @@ def test_a_kept_tree_has_the_utilities_of_the_new_center() -> None:
     assert nodes["weight"] == pytest.approx(weights, rel=0.02)
 
 
-def test_a_subtree_that_was_folded_keeps_its_values_when_the_tree_is_recomputed() -> None:
+@pytest.mark.parametrize(
+    "evaluator", [FakeEvaluator(), LeadEvaluator(0.0), UniformEvaluator()], ids=lambda e: type(e).__name__
+)
+def test_a_subtree_that_was_folded_keeps_its_values_when_the_tree_is_recomputed(evaluator: Evaluator) -> None:
     game = Game(7, 7, rules=TROMP_TAYLOR)
-    search = begun(game, FakeEvaluator(), SearchParams(seed=3))
+    search = begun(game, evaluator, SearchParams(seed=3))
     search.run([], 1500)
     prune(search.tree, ROOT, 100)
     nodes = search.tree.nodes[: search.size()]

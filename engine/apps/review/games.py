@@ -131,7 +131,7 @@ def _files(sources: Iterable[Path], out: Path) -> Iterator[tuple[str, Path]]:
                 seen.add(real)
                 name = (path.relative_to(source) if source.is_dir() else Path(path.name)).as_posix()
                 # Bytes that are no UTF-8, as in the names of old archives, are in no page and no file.
-                yield _NO_TEXT.sub("_", name), path
+                yield _NO_TEXT.sub(lambda byte: f"_x{ord(byte[0]) - 0xDC00:02x}", name), path
 
 
 def _short(stem: str) -> str:

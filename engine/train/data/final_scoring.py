@@ -36,7 +36,7 @@ PLAYOUTS = 96
 """Playouts from a last position, half of them for each side to move."""
 _SEED = np.uint64(7919)
 _TOLERANCE = 1.0
-_RESULT = re.compile(r"([BW])\+\s*(\d+(?:[.,]\d+)?(?![\d.,]|\s*[/½]|E\d)|[A-Z][A-Z ]*)?", re.IGNORECASE)
+_RESULT = re.compile(r"([BW])\+\s*(\d+(?:[.,]\d+)?(?!\d|[.,]\d|\s*[/½]|E\d)|[A-Z][A-Z ]*)?", re.IGNORECASE)
 _HALVES = re.compile(r"(\d*)\s*(½|(?<!\d)1/2)")
 """A half as a fraction, after whole points or alone."""
 _DRAWS = {"0", "DRAW", "JIGO"}

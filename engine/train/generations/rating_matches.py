@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.match.errors import MatchError
 from engine.match.settings import Entrant, MatchSettings
@@ -133,7 +134,7 @@ class RatingMatches:
         folder = self.folder / "matches" / f"{player_of(generation)}-gnugo-{level}"
         try:
             Store(settings, folder)
-        except MatchError:
+        except (GoError, MatchError):
             shutil.rmtree(folder)
         result = run_match(settings, folder, on_game=look_up)
         if result.interrupted:

@@ -144,9 +144,6 @@ class LocalSteps:
             sizes = zip(komis, settings.sizes, strict=True)
             fair = tuple(next_komi(komi, records, side, run.fair_komi_rate) for komi, side in sizes)
             settings = replace(settings, komis=fair)
-        earlier = sum(run.games_of(each) for each in range(1, generation))
-        exploration = settings.exploration
-        settings = replace(settings, exploration=replace(exploration, start=exploration.epsilon(earlier)))
         if run.fork_share and generation > 1:
             forks = (str(self._games(generation - 1) / RECORDS),)
             settings = replace(settings, forks=forks, fork_share=run.fork_share)
@@ -163,6 +160,7 @@ class LocalSteps:
     def _collect(self, ray_workers: RayWorkers, state: State, games: int, seed: int) -> Figures:
         """Let the workers of a cluster play with the best network, and collect games until there are enough."""
         settings = self._config.selfplay
+        ray_workers.check()
         ray_workers.publish(packed(self.network(state.best)), state.best)
         folder = self._games(state.generation)
         intake = Intake(self._folder / "spool", folder, decisive_settings(settings, seed), settings.shard_samples)

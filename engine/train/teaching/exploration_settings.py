@@ -9,7 +9,9 @@ from engine.settings.setting import check_fields, number
 class ExplorationSettings:
     """Settings of epsilon-greedy exploration: with probability epsilon, a move is not chosen by the search."""
 
-    start: float = number(0.0, "Epsilon of the first game; 0 for no exploration.", 0, 1)
+    start: float = number(
+        0.0, "Epsilon of the first game, in keima zero of that of each generation; 0 for no exploration.", 0, 1
+    )
     decay: float = number(0.99, "Factor by which epsilon is multiplied after each game.", 0, 1)
     floor: float = number(0.01, "Value below which epsilon does not fall.", 0, 1)
     hints: float = number(

@@ -85,8 +85,8 @@ def test_odd_names_of_files_are_reviewed_like_others(tmp_path: Path) -> None:
         pytest.skip(f"the file system refuses such names: {error}")
     status, stdout, stderr = run(tmp_path / "out", games)
     assert (status, "skipped" in stderr) == (0, False)
-    assert sorted({each["id"] for each in answers(tmp_path / "out")}) == ["g_me.sgf", 83 * "李" + ".sgf"]
-    assert summary(tmp_path / "out", "g_me")["moves"]
+    assert sorted({each["id"] for each in answers(tmp_path / "out")}) == ["g_xe4me.sgf", 83 * "李" + ".sgf"]
+    assert summary(tmp_path / "out", "g_xe4me")["moves"]
     assert len([*(tmp_path / "out").glob("李*.html")]) == 1
     assert stdout.encode("utf-8")
     assert (tmp_path / "out" / "index.html").exists()

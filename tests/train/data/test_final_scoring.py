@@ -27,6 +27,8 @@ from tests.shared import require_shared
         ("W+3 1/2", Recorded(Ending.COUNT, WHITE, -3.5)),
         ("B+1/2", Recorded(Ending.COUNT, BLACK, 0.5)),
         ("W+½", Recorded(Ending.COUNT, WHITE, -0.5)),
+        ("B+6.5.", Recorded(Ending.COUNT, BLACK, 6.5)),
+        ("W+3.5, by count", Recorded(Ending.COUNT, WHITE, -3.5)),
         ("W+1.5e3", Recorded(Ending.OTHER, WHITE)),
         ("B+6.5/x", Recorded(Ending.OTHER, BLACK)),
         ("B+6.5 Estimate", Recorded(Ending.COUNT, BLACK, 6.5)),

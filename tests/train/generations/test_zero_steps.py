@@ -61,19 +61,6 @@ def sent(path: Path, number: int, began: int = 0) -> None:
     write_shard(path, empty_samples("katago-v7", 5, 5, 3), record)
 
 
-def test_exploration_falls_over_all_generations(tmp_path: Path) -> None:
-    settings = ("run.first_games=10", "run.games=20", "selfplay.exploration.start=0.5")
-    steps, workers = steps_of(tmp_path, *settings, "selfplay.exploration.floor=0.3")
-    for generation in (1, 2, 3, 9):
-        steps.selfplay(State(generation))
-    starts = [each.exploration.start for each in workers.settings]
-    assert starts == pytest.approx([0.5, 0.5 * 0.99**10, 0.5 * 0.99**30, 0.3])
-    assert workers.settings[1].exploration.epsilon(5) == pytest.approx(0.5 * 0.99**15)
-    steps, workers = steps_of(tmp_path)
-    steps.selfplay(State(2))
-    assert workers.settings[0].exploration.start == 0
-
-
 def test_the_age_of_a_game_counts_promotions_and_no_refused_candidates(tmp_path: Path) -> None:
     settings = ("run.games=2", "cluster.max_age=1", "train.blocks=1", "train.channels=4")
     steps, _ = steps_of(tmp_path, *settings, cluster=Cluster())
