@@ -31,10 +31,12 @@ class BookPlayer(SearchPlayer):
         """
         if not (avoided or limits.level or self._is_warming_up) and color == game.to_play:
             best = self.book.best(game)
-            safe = () if best is None else (*safe_vertices(game, color), *((PASS,) if self._may_pass(game) else ()))
-            if best is not None and best.vertices[0] in safe:
+            if best is not None and self._is_playable(game, color, best.vertices[0]):
                 return Decision(best.vertices[0], False, best.winrate, best.lead, best.visits)
         return super().genmove(game, color, limits, watch, avoided)
+
+    def _is_playable(self, game: Game, color: int, vertex: int) -> bool:
+        return self._may_pass(game) if vertex == PASS else vertex in safe_vertices(game, color)
 
     def _may_pass(self, game: Game) -> bool:
         """Return whether the book knows exactly that a pass is better than any move, or that it ends a won game."""

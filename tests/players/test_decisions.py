@@ -12,10 +12,9 @@ from engine.players import Limits, RandomPlayer, SearchPlayer, search_player
 from engine.rules import TROMP_TAYLOR
 from engine.search.params import SearchParams
 from engine.search.stoppers import SettledStopper
-from engine.vertex import PASS, parse_vertex, points
+from engine.vertex import points
 from tests.fake_clock import FakeClock, TimedEvaluator
-from tests.players.test_search_player import WON
-from tests.positions import game_from_diagram
+from tests.players.test_search_player import hopeless_game
 from tests.search.fakes import FakeEvaluator
 
 
@@ -39,13 +38,8 @@ class NoScoreEvaluator(FakeEvaluator):
 
 
 def test_a_player_without_points_claims_none_and_resigns_by_its_win_rate() -> None:
-    game = game_from_diagram(WON, rules=TROMP_TAYLOR, komi=-30.5)
-    for _ in range(7):
-        game.play(BLACK, PASS)
-        game.play(WHITE, PASS)
-    game.play(BLACK, parse_vertex("C3", 7, 7))
     thinker = SearchPlayer(NoScoreEvaluator(), SearchParams(resign_turns=1, resign_threshold=0.49))
-    decision = thinker.genmove(game, WHITE, Limits(visits=30))
+    decision = thinker.genmove(hopeless_game(), WHITE, Limits(visits=30))
     thinker.close()
     assert decision.score_lead is None
     assert decision.resign

@@ -154,12 +154,18 @@ def test_one_visit_plays_the_best_prior_and_reports_the_evaluation_of_the_root()
     assert decision.score_lead == pytest.approx(-1, abs=1e-4)
 
 
-def test_a_hopeless_game_is_resigned_by_a_player_of_one_visit_too() -> None:
+def hopeless_game() -> Game:
+    """Return a game that is late enough to resign; White has lost it by the komi."""
     game = game_from_diagram(WON, rules=TROMP_TAYLOR, komi=-30.5)
     for _ in range(7):
         game.play(BLACK, PASS)
         game.play(WHITE, PASS)
     game.play(BLACK, parse_vertex("C3", 7, 7))
+    return game
+
+
+def test_a_hopeless_game_is_resigned_by_a_player_of_one_visit_too() -> None:
+    game = hopeless_game()
     thinker = SearchPlayer(FakeEvaluator(), SearchParams(resign_turns=1, resign_threshold=0.49))
     assert thinker.genmove(game, WHITE, Limits(visits=1)).resign
     thinker.close()
