@@ -122,25 +122,34 @@ def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int
 def territory_points(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> dict[int, Points]:
     """Return the points of `territory_score` by color, without `Game.fixed_bonus`."""
     board = without_chains(game.board, dead)
-    scratch = new_scratch(board)
-    owner = np.zeros(board.shape[1], dtype=np.int8)
-    area(board, game.rules.suicide, True, scratch, owner)
-    living = {BLACK: 0, WHITE: 0}
-    if game.rules.tax is not Tax.NONE:
-        living = _drop_seki_eyes(board, owner, None if seki is None else frozenset(seki))
-    territory = np.where(board[COLOR] == EMPTY, owner, EMPTY)
-    # A stone inside the opponent's pass-alive territory is a prisoner too, although nobody listed it as dead.
-    enclosed = (owner != EMPTY) & (board[COLOR] != EMPTY) & (board[COLOR] != owner)
+    territory, living = _territory(game, board, seki)
     # Black's prisoners are the captured white stones, and vice versa.
     prisoners = {color: int(board[HEADER, CAPTURED_BLACK + 2 - color]) for color in (BLACK, WHITE)}
     taxed = _TAX_PER_GROUP if game.rules.tax is Tax.ALL else 0
     points = {}
     for color in (BLACK, WHITE):
         # An enclosed stone counts twice: as a prisoner, and for the point below it.
-        beaten = int(np.count_nonzero(enclosed & (owner == color)))
-        area_of_color = int(np.count_nonzero(territory == color)) + beaten
-        points[color] = Points(area_of_color, prisoners[color] + beaten, taxed * living[color])
+        own = territory == color
+        beaten = int(np.count_nonzero(own & (board[COLOR] != EMPTY)))
+        points[color] = Points(int(np.count_nonzero(own)), prisoners[color] + beaten, taxed * living[color])
     return points
+
+
+def territory_map(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> Owner:
+    """Return whose territory each vertex is [n] in `territory_points`, those of enclosed stones included."""
+    return _territory(game, without_chains(game.board, dead), seki)[0]
+
+
+def _territory(game: Game, board: Board, seki: Collection[int] | None) -> tuple[Owner, dict[int, int]]:
+    """Return whose territory each vertex of a board without dead stones is [n], and the living groups by color."""
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    area(board, game.rules.suicide, True, new_scratch(board), owner)
+    living = {BLACK: 0, WHITE: 0}
+    if game.rules.tax is not Tax.NONE:
+        living = _drop_seki_eyes(board, owner, None if seki is None else frozenset(seki))
+    # A stone inside the opponent's pass-alive territory is a prisoner too, although nobody listed it as dead.
+    owner[board[COLOR] == owner] = EMPTY
+    return owner, living
 
 
 def format_score(score: float) -> str:

@@ -171,6 +171,8 @@ def test_komi(text: str, komi: float | None, warned: bool) -> None:
         ("(;PB[朱镕])".encode("gbk"), "朱镕"),
         ("(;CA[ISO-8859-1]PB[5 €])".encode("cp1252"), "5 €"),
         ("(;PB[Mü\u00dfig])".encode("latin-1"), "Mü\u00dfig"),
+        ("(;PB[黑棋手]PW[白棋手]C[对局E])".encode().replace(b"E", b"<\xe3\x80?"), "黑棋手"),
+        ("(;PB[黑棋手]PW[白棋手]C[对局E])".encode("gb18030").replace(b"E", b"\xe3\x80?"), "黑棋手"),
         (("(;CA[Shift_JIS]PB[九段表]C[%s])" % ("表" * 30)).encode("cp932").replace(b"C[\x95", b"C[\xff"), "九段表"),
     ],
 )

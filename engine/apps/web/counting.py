@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from engine.apps.web.snapshot import Count
 from engine.board.layout import COLOR, HEAD
 from engine.color import BLACK, EMPTY, WHITE, color_name
@@ -13,6 +15,7 @@ from engine.scoring import (
     final_score,
     format_score,
     ownership_map,
+    territory_map,
     territory_points,
     without_chains,
 )
@@ -24,7 +27,8 @@ def counted(game: Game, dead: tuple[int, ...] = (), seki: tuple[int, ...] | None
 
     Stones that are dead and in seki count as dead: the players may mark a chain and take that back.
     """
-    return Count(format_score(final_score(game, dead, _living(seki, dead))), dead, owners(game, dead), seki)
+    living = _living(seki, dead)
+    return Count(format_score(final_score(game, dead, living)), dead, owners(game, dead, living), seki)
 
 
 def _living(seki: tuple[int, ...] | None, dead: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -63,10 +67,13 @@ def sums(game: Game, count: Count) -> dict[str, Any] | None:
     return {"is_area": is_area, "komi": game.komi, "bonus": bonus - game.komi, **by_color}
 
 
-def owners(game: Game, dead: tuple[int, ...]) -> tuple[float, ...]:
-    """Return the owner of each point that is empty after the removal of dead stones: 1 Black, -1 White, else 0."""
+def owners(game: Game, dead: tuple[int, ...], seki: tuple[int, ...] | None = None) -> tuple[float, ...]:
+    """Return whose each point is that counts for a color and has none of its stones: 1 Black, -1 White, else 0.
+
+    That is territory, that below the opponent's dead and enclosed stones included. seki: see `territory_score`.
+    """
     board = without_chains(game.board, dead)
-    owner, _ = ownership_map(game, board)
+    owner = ownership_map(game, board)[0] if counts_area(game) else territory_map(game, dead, seki)
     shown = {BLACK: 1.0, WHITE: -1.0}
-    free = (int(owner[each]) if board[COLOR, each] == EMPTY else EMPTY for each in points(game.width, game.height))
-    return tuple(shown.get(each, 0.0) for each in free)
+    beyond = np.where(owner == board[COLOR], EMPTY, owner)
+    return tuple(shown.get(int(beyond[each]), 0.0) for each in points(game.width, game.height))

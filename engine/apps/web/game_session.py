@@ -271,6 +271,7 @@ class GameSession:
                 variation=tree.index,
                 may_undo=state.may_undo,
                 has_previous=state.has_previous,
+                open_game=state.number,
                 notice=state.notice,
                 info=state.info,
                 session=self._name,

@@ -2,16 +2,17 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from engine.apps.web.counting import toggled
 from engine.apps.web.game_clock import GameClock
+from engine.apps.web.open_game import OpenGame, new_game
 from engine.apps.web.records import GameFile, read_tree, write_tree
-from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
-from engine.apps.web.snapshot import NOTHING, Count, Limits, Notice, Shown, Switches
+from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded
+from engine.apps.web.snapshot import Count, Limits, Notice, Shown, Switches
 from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex, GoError
@@ -26,21 +27,11 @@ INFO = ("PB", "BR", "PW", "WR", "EV", "RO", "DT", "PC", "GN")
 """SGF properties about a game that pages may change."""
 _CHANGEABLE = ("black", "white", "seconds", "visits", "rank", "review_seconds")
 """Settings that may change during a game."""
+_PLACE = ("game", "variation", "to")
 LONGEST_INFO = 200
 LONGEST_NOTE = 20_000
 LABELS = {"letter": tuple(ascii_uppercase), "number": tuple(str(number) for number in range(1, 1000))}
 """Labels that pages write, by kind, in their order."""
-
-
-@dataclass
-class OpenGame:
-    """One game: its settings, its moves with variations, its file and its clocks."""
-
-    settings: GameSettings
-    tree: GameTree
-    file: GameFile
-    notice: Notice = NOTHING
-    clock: GameClock | None = None
 
 
 class GameState:
@@ -59,12 +50,8 @@ class GameState:
         self._folder = folder
         # Those of a record that names none: the user chose them for this server.
         self._default_rules = parse_rules(settings.rules)
-        self._open = self._new_game(settings)
+        self._open = new_game(settings, self._folder)
         self._previous: OpenGame | None = None
-
-    def _new_game(self, settings: GameSettings) -> OpenGame:
-        clock = None if settings.clock is None else GameClock(settings.clock)
-        return OpenGame(settings, GameTree(settings.new_game()), GameFile(self._folder), clock=clock)
 
     # What is shown
 
@@ -89,6 +76,11 @@ class GameState:
         return self._open.notice
 
     @property
+    def number(self) -> int:
+        """The number of the game, which no other has."""
+        return self._open.number
+
+    @property
     def file_name(self) -> str:
         """A name for the game's file."""
         return self._open.file.name
@@ -96,10 +88,7 @@ class GameState:
     @property
     def info(self) -> dict[str, str]:
         """Names, ranks, event and so on, by SGF property."""
-        settings = self.settings
-        names = {"PB": settings.people.get(BLACK, ""), "PW": settings.people.get(WHITE, "")}
-        about = {"DT": f"{self._open.file.began:%Y-%m-%d}"} if settings.about is None else settings.about
-        return {key: text for key, text in {**names, **about}.items() if text}
+        return self._open.info
 
     @property
     def may_undo(self) -> bool:
@@ -122,15 +111,14 @@ class GameState:
 
     def open(self, text: bytes) -> None:
         """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
-        record, tree, left_out = read_tree(text, self._default_rules)
+        record, tree, notice = read_tree(text, self._default_rules)
         tree.game_end.result = record.result or None
-        notice = Notice("" if record.rules else rules_name(tree.game.rules), left_out)
         settings = recorded(record, tree.game, self.settings)
         self._begin(OpenGame(settings, tree, GameFile(self._folder), notice))
 
     def _new(self, fields: dict[str, Any]) -> None:
         settings = replace(read_settings(fields, self.settings), people={}, about=None)
-        self._begin(self._new_game(settings))
+        self._begin(new_game(settings, self._folder))
 
     def _begin(self, opened: OpenGame) -> None:
         """Show a game; taking back at its start leads to the one before, unless that has no moves."""
@@ -290,12 +278,15 @@ class GameState:
     def _edit(self, fields: dict[str, Any]) -> None:
         """Change the comment of a position (`note`), or names, ranks and so on of the game (see INFO).
 
-        variation, to: the line and the number of the position; without them it is the one shown.
+        variation, to: the line and the number of the position; without them it is the one shown. game: the number of
+        the game, so that a text that comes late does not get into the next one.
         """
-        if unknown := set(fields) - {"note", "variation", "to", *INFO}:
+        if unknown := set(fields) - {"note", *_PLACE, *INFO}:
             raise GoError(f"expected note, {', '.join(INFO)}, got {', '.join(sorted(unknown))}")
+        if fields.get("game", self._open.number) != self._open.number:
+            raise GoError("another game is open")
         node = self._node(fields)
-        fields = {name: text for name, text in fields.items() if name not in ("variation", "to")}
+        fields = {name: text for name, text in fields.items() if name not in _PLACE}
         for name, text in fields.items():
             longest = LONGEST_NOTE if name == "note" else LONGEST_INFO
             if not isinstance(text, str) or len(text) > longest:

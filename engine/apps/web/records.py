@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 
-from engine.apps.web.settings import GameSettings, PlayerKind
-from engine.apps.web.snapshot import Estimate
+from engine.apps.web.settings import GameSettings, PlayerKind, rules_name
+from engine.apps.web.snapshot import Estimate, Notice
 from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE
 from engine.errors import BadVertex, IllegalMove
@@ -21,7 +21,7 @@ from engine.match.clock import overtime_text
 from engine.records.markup import Markup
 from engine.records.setup import Setup
 from engine.records.sgf import Record, load_sgf, load_variations
-from engine.records.sgf_source import count_lines
+from engine.records.sgf_source import count_games, count_lines
 from engine.records.sgf_writer import Variation, write_game
 from engine.rules import Rules
 from engine.support.files import write_atomically
@@ -39,8 +39,8 @@ _ESTIMATE = re.compile(
 )
 
 
-def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, int]:
-    """Return a record, its tree, shown at the end of the game, and the number of variations that are left out.
+def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, Notice]:
+    """Return a record, its tree, shown at the end of the game, and how it was read.
 
     rules: of the game if the record names none.
     A variation is left out if it cannot be read or played or exceeds a limit.
@@ -64,7 +64,8 @@ def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, int]:
             left_out += 1
     tree.end = tree.game_end
     tree.go_to(tree.end.number)
-    return record, tree, left_out
+    named = "" if record.rules else rules_name(tree.game.rules)
+    return record, tree, Notice(named, left_out, count_games(text) - 1)
 
 
 def _setup_of_second_node(lines: list[Record]) -> Setup | None:

@@ -171,10 +171,14 @@ class BookPage:
 
 @dataclass(frozen=True)
 class Notice:
-    """How a record was read. rules: those that are used because it names none. left_out: number of variations."""
+    """How a record was read. rules: those that are used because it names none. left_out: number of variations.
+
+    more_games: number of games behind the first one, which alone is shown.
+    """
 
     rules: str = ""
     left_out: int = 0
+    more_games: int = 0
 
 
 NOTHING = Notice()
@@ -192,7 +196,7 @@ class Snapshot:
     following: moves after the position shown, first that of the line, then those of variations; None for a setup.
     variations: all lines of play, first the game itself. variation: index of the one shown.
     may_undo, has_previous: whether a move can be taken back, and whether there is a game before this one.
-    info: names, ranks, event and so on, by SGF property.
+    open_game: a number that the game has alone. info: names, ranks, event and so on, by SGF property.
     session: differs between sessions, so that a page notices a new one. book: None where no book is open.
     """
 
@@ -221,6 +225,7 @@ class Snapshot:
     variation: int = 0
     may_undo: bool = False
     has_previous: bool = False
+    open_game: int = 0
     notice: Notice = NOTHING
     info: Mapping[str, str] = field(default_factory=dict)
     session: str = ""

@@ -103,6 +103,7 @@ def _record(snapshot: Snapshot) -> dict[str, Any]:
         "variation": snapshot.variation,
         "may_undo": snapshot.may_undo,
         "has_previous": snapshot.has_previous,
+        "open_game": snapshot.open_game,
         "notice": asdict(snapshot.notice),
         "info": dict(snapshot.info),
     }

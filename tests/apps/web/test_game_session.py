@@ -8,13 +8,14 @@ import pytest
 from engine.apps.web.counting import counted, sums
 from engine.apps.web.settings import PlayerKind
 from engine.apps.web.snapshot import Count, Kind
-from engine.color import BLACK, WHITE
+from engine.color import BLACK, WHITE, color_name
 from engine.errors import GoError
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.records.sgf import load_sgf
 from engine.rules import parse_rules
-from engine.vertex import PASS, points
+from engine.vertex import PASS, parse_vertex, points
 from tests.apps.web.sessions import ENGINES, MIXED, PEOPLE, SIZE, answer, moves, session, snapshot, task, vertex, wanted
+from tests.positions import game_from_diagram
 
 
 def test_the_engine_answers_a_person() -> None:
@@ -189,6 +190,34 @@ def test_a_score_that_is_not_the_sum_of_its_parts_has_none() -> None:
     game = snapshot(at).game
     assert sums(game, Count("B+17.5")) is not None
     assert sums(game, Count("B+3.5")) is None
+
+
+OPEN_BORDERS = """
+. . . X . O . . .
+. . . X . O . X .
+. . . X . O . . .
+. . . X . O . . .
+. . . X . O . . .
+. . . X . O . . .
+. . . X . O . . .
+. O . X . O . . .
+. . . X . O . . .
+"""
+
+
+@pytest.mark.parametrize("rules", ["japanese", "stone-scoring", "chinese", "aga", "tromp-taylor"])
+@pytest.mark.parametrize("dead", ["", "B2", "B2 H8"])
+def test_the_points_that_are_shown_as_owned_are_those_of_the_sum(rules: str, dead: str) -> None:
+    game = game_from_diagram(OPEN_BORDERS, rules=parse_rules(rules))
+    removed = tuple(parse_vertex(each, 9, 9) for each in dead.split())
+    count = counted(game, removed)
+    parts = sums(game, count)
+    assert parts is not None
+    for color, owner in ((BLACK, 1.0), (WHITE, -1.0)):
+        alive = [each for each in points(9, 9) if game.color_at(each) == color and each not in removed]
+        stones = len(alive) if parts["is_area"] else 0
+        assert count.owners.count(owner) == parts[color_name(color)]["area"] - stones
+    assert count.owners.count(-1.0) == (27 if "H8" in dead and rules != "stone-scoring" else 0)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,14 @@ def test_a_move_in_an_opened_record_makes_a_variation_and_nothing_is_lost() -> N
     assert load_sgf(told.encode()).result == "B+R"
 
 
+def test_of_a_file_with_several_games_the_first_is_shown_and_the_others_are_counted() -> None:
+    at = session(PEOPLE)
+    at.open(b"(;SZ[5]PB[One];B[aa])(;SZ[7]PB[Two];B[dd])\n(;SZ[9])")
+    assert (snapshot(at).info["PB"], snapshot(at).notice.more_games) == ("One", 2)
+    at.open(b"(;SZ[5]PB[One](;B[aa])(;B[bb]))")
+    assert snapshot(at).notice.more_games == 0
+
+
 def test_a_record_of_more_variations_than_can_be_shown_says_how_many_are_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -132,6 +140,7 @@ def test_comments_markup_and_names_are_changed_and_saved(tmp_path: Path) -> None
         ("edit", {"note": "x" * (LONGEST_NOTE + 1)}, "note: expected a text of at most"),
         ("edit", {"PB": 7}, "PB: expected a text"),
         ("edit", {"AB": "aa"}, "got AB"),
+        ("edit", {"note": "late", "game": 0}, "another game is open"),
         ("mark", {"at": "C3", "mark": "XX"}, "expected TR, SQ, CR, MA, letter, number, got 'XX'"),
         ("mark", {"at": "C3", "mark": ["TR"]}, "expected TR"),
         ("mark", {"at": "C3"}, "expected TR"),
@@ -213,6 +222,21 @@ def test_a_comment_belongs_to_the_position_where_the_writing_began() -> None:
         at.command("edit", {"note": "late", "variation": 2, "to": 4})
 
 
+def test_a_comment_that_comes_late_does_not_get_into_the_next_game() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3")
+    first = snapshot(at).open_game
+    at.command("edit", {"note": "early", "game": first})
+    at.open(b"(;SZ[5];B[aa]C[theirs])")
+    assert snapshot(at).open_game != first
+    with pytest.raises(GoError, match="another game is open"):
+        at.command("edit", {"note": "late", "game": first})
+    assert snapshot(at).note == "theirs"
+    at.command("previous", {})
+    at.command("edit", {"note": "late", "game": first})
+    assert snapshot(at).note == "late"
+
+
 def test_a_new_game_that_the_engine_began_is_taken_back() -> None:
     at = session(MIXED)
     moves(at, "C3")
@@ -239,10 +263,10 @@ def test_records_of_other_programs_that_are_opened_and_saved_keep_every_property
         if len(data) > 10_000:
             continue
         try:
-            before, _, left_out = read_tree(data, CHINESE)
+            before, _, notice = read_tree(data, CHINESE)
         except BadSgf:
             continue
-        if left_out:
+        if notice.left_out:
             continue
         at = session(PEOPLE)
         at.open(data)
