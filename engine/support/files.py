@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,22 @@ def is_claimed(folder: Path) -> bool:
             return False
     except Timeout:
         return True
+    except OSError:
+        return _is_locked(folder / _LOCK)
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether a lock that this process may not write, such as another user's, is held."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

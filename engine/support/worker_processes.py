@@ -55,8 +55,15 @@ class WorkerProcesses:
 
     @property
     def connections(self) -> Sequence[Connection]:
-        """The connection to each process; tasks are sent by it."""
+        """The connection to each process."""
         return list(self._processes)
+
+    def send(self, connection: Connection, task: Any) -> None:
+        """Send a task to one of the processes. Raises GoError if it has died, as `messages` does."""
+        try:
+            connection.send(task)
+        except OSError:
+            raise self._death(connection) from None
 
     def messages(self, asked: Iterable[Connection], seconds: float | None = None) -> Iterator[tuple[Connection, Any]]:
         """Wait for some of the processes, and yield one message of each that has sent any.
@@ -75,12 +82,16 @@ class WorkerProcesses:
         try:
             message = connection.recv()
         except (EOFError, OSError):
-            process = self._processes[connection]
-            process.join(_STATUS_SECONDS)
-            raise GoError(f"a {self._name} died with status {process.exitcode}; {self._advice}") from None
+            raise self._death(connection) from None
         if isinstance(message, _Failed):
             raise message.kind(message.text)
         return message
+
+    def _death(self, connection: Connection) -> GoError:
+        """Return the error of a process that no longer has its end of the connection."""
+        process = self._processes[connection]
+        process.join(_STATUS_SECONDS)
+        return GoError(f"a {self._name} died with status {process.exitcode}; {self._advice}")
 
     def close(self, seconds: float = 0.0) -> None:
         """End the processes. seconds: time for each to end by itself before it is killed."""

@@ -172,6 +172,21 @@ def test_a_folder_is_known_to_be_claimed_and_asking_changes_nothing(tmp_path: Pa
         pass
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no lock that can be asked about by reading")
+def test_a_folder_that_may_not_be_written_is_known_to_be_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with claimed(tmp_path):
+        monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+        assert is_claimed(tmp_path)
+        monkeypatch.undo()
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    assert not is_claimed(tmp_path)
+
+
 def test_what_has_no_folder_claims_nothing() -> None:
     with claimed(None), claimed(None):
         pass

@@ -128,6 +128,17 @@ def test_what_fails_in_a_process_is_raised_in_its_parent(
         list(workers.messages(workers.connections))
 
 
+def test_a_process_that_died_while_it_had_nothing_to_do_is_named_when_it_gets_a_task(workers: WorkerProcesses) -> None:
+    [first, second] = workers.connections
+    workers.send(second, "end")
+    with pytest.raises(GoError, match="died"):
+        list(workers.messages([second]))
+    workers.send(first, 1)
+    with pytest.raises(GoError, match=r"^a test worker died with status 7; try again$"):
+        workers.send(second, 1)
+    assert list(workers.messages([first])) == [(first, 11)]
+
+
 def test_a_process_goes_on_after_a_task_that_failed(workers: WorkerProcesses) -> None:
     [first, _] = workers.connections
     first.send(GoError("no such file"))

@@ -62,7 +62,7 @@ class InProcesses:
             if positions[number::count]
         }
         for connection, task in tasks.items():
-            connection.send(task)
+            self._workers.send(connection, task)
         for connection, (chosen, found) in self._answers(list(tasks)):
             self._reference.add_all(found)
             report(len(tasks[connection][0]) * sum(chosen) + len(found) * self._reference.visits)
@@ -74,7 +74,7 @@ class InProcesses:
         """Yield the points of each chunk of games, as chunks end; at most as many chunks as there are processes."""
         playing = dict(zip(self._workers.connections, chunks, strict=False))
         for connection, chunk in playing.items():
-            connection.send((chunk, dict(values)))
+            self._workers.send(connection, (chunk, dict(values)))
         for connection, (points, _) in self._answers(list(playing)):
             yield playing[connection], points
         if len(playing) < len(chunks):

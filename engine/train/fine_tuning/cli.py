@@ -35,8 +35,10 @@ def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str],
     from weights.shipped import DEFAULT_NETWORK
 
     new_figure(1.0, 1.0)  # matplotlib must not be missed after the training
-    name = games[0].resolve().name
-    out = options["out"] or Path(f"{games[0].resolve().stem}-net")
+    first = games[0].resolve()
+    name = first.name
+    # A point in the name of a folder begins no suffix: `games.2025` and `games.2026` are learned from apart.
+    out = options["out"] or Path(f"{name if first.is_dir() else first.stem}-net")
     asked = LearnOptions(
         out, options["net"] or os.fspath(DEFAULT_NETWORK), options["freeze"], options["hours"], options["threads"]
     )

@@ -153,7 +153,7 @@ class SelfplayWorkers:
         self._stop.clear()
         self._counters[:] = [0] * _MOST_KINDS
         for connection in workers.connections:
-            connection.send(task)
+            workers.send(connection, task)
         counted = dict.fromkeys(workers.connections, SelfplayStats())
         playing = set(workers.connections)
         stats = SelfplayStats(to_play=task.games)

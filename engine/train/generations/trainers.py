@@ -51,7 +51,7 @@ def together(world: int, check: Callable[[], object], work: Callable[[], object]
 def _ask(others: WorkerProcesses, task: Callable[[], object]) -> None:
     """Have a task done by all."""
     for connection in others.connections:
-        connection.send(task)
+        others.send(connection, task)
 
 
 def _answers(others: WorkerProcesses) -> None:

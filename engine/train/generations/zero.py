@@ -75,7 +75,7 @@ class Run:
 
         stop: also set here when the hours are over; an interruptible step ends then and is resumed in the next session.
         """
-        self._skip_finished_step()
+        self._skip_finished_steps()
         ended = threading.Event()
         if bounds.hours is not None:
             threading.Thread(target=self._stop_after, args=(bounds.hours, stop, ended), daemon=True).start()
@@ -97,16 +97,18 @@ class Run:
             ended.set()
         return self.state
 
-    def _skip_finished_step(self) -> None:
+    def _skip_finished_steps(self) -> None:
         """Write the state after the next step if that step has its line: a kill came between the two writes.
 
-        Done again, it would replace its figures by those of a step in which nothing was left to do.
+        Done again, it would replace its figures by those of a step in which nothing was left to do. If the state was
+        lost, all steps have their lines; from the start on, the run would replace its networks by others.
         """
+        before = self.state
         for line in read_steps(self.folder / _STEPS):
             if (line["generation"], line["step"]) == (self.state.generation, self.state.step):
                 self.state = self.state.after_step(self.state.generation if line.get("promoted") else None)
-                write_state(self.folder / _STATE, self.state)
-                return
+        if self.state != before:
+            write_state(self.folder / _STATE, self.state)
 
     def _do(self, steps: Steps) -> tuple[Figures, int | None]:
         """Perform the next step; return its statistics, and the new best generation if there is one."""

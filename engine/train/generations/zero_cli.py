@@ -106,7 +106,10 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         steps = LocalSteps(folder, config, stop, note, lambda: run.clock.hours, workers, ray_workers)
         run.go_on(steps, bounds, stop, report)
     write_reports(folder, stderr)
-    return _complete(run, stderr) if bounds.reached(run.state, run.clock.hours) else INTERRUPTED
+    if bounds.reached(run.state, run.clock.hours):
+        return _complete(run, stderr)
+    stderr.write("keima zero: stopped; the same command goes on\n")
+    return INTERRUPTED
 
 
 def _complete(run: "Run", stderr: IO[str]) -> int:

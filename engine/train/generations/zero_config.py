@@ -287,6 +287,7 @@ def config_of_run(
     except ValueError as error:
         raise ConfigError(f"--hours, --generations: {error}") from error
     if path.exists():
+        _refuse_missing_tables(path)
         _refuse_changes(path, read_file(path), config)
     return config
 
@@ -306,6 +307,14 @@ def require_run(folder: Path) -> None:
 def keep_config(folder: Path, config: ZeroConfig) -> None:
     """Write a run's configuration into its folder, for later sessions."""
     write_atomically(folder / CONFIG, to_toml(config))
+
+
+def _refuse_missing_tables(path: Path) -> None:
+    """Raise ConfigError for a run's file that was cut off: defaults would take the place of what the run began with."""
+    whole, found = read_toml(to_toml(ZeroConfig()), CONFIG), _tables_of(path)
+    missing = [name for name, table in whole.items() if table and not found.get(name)]
+    if missing:
+        raise ConfigError(f"{path}: [{missing[0]}] is missing, which every run has: restore the file")
 
 
 def _refuse_changes(path: Path, old: ZeroConfig, new: ZeroConfig) -> None:

@@ -22,6 +22,8 @@ from engine.train.run_status import Sheet, headline, moved, until
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from engine.train.generations.rating import MatchLine
+
 # Number of generations shown on a terminal.
 _NEWEST = 12
 
@@ -29,7 +31,7 @@ _NEWEST = 12
 def sheets(progress: Progress, newest: int | None = None) -> list[Sheet]:
     """Return the tables of totals, of generations (only the `newest`, None for all), and of fixed opponents."""
     found = [_totals(progress), _generations(progress, newest)]
-    return found + ([_opponents(progress)] if progress.matches else [])
+    return found + ([_opponents(progress)] if _fixed(progress) else [])
 
 
 def status(progress: Progress) -> list["str | Table"]:
@@ -169,12 +171,16 @@ def _gate_text(line: dict[str, Any] | None) -> str:
     return f"{share:.0f} % of {line['games']} ({low:.0f}-{high:.0f}) {'yes' if line['promoted'] else 'no'}"
 
 
+def _fixed(progress: Progress) -> "dict[str, MatchLine]":
+    """Return the newest match against each fixed opponent."""
+    return {line.second: line for line in progress.matches if generation_of(line.second) is None}
+
+
 def _opponents(progress: Progress) -> Sheet:
     """Return the table of fixed opponents with the latest result against each."""
-    newest = {line.second: line for line in progress.matches if generation_of(line.second) is None}
     fitted = ratings(progress.matches)
     rows = []
-    for opponent, line in newest.items():
+    for opponent, line in _fixed(progress).items():
         result = line.skipped or f"+{line.wins} -{line.losses} ={line.draws}"
         elo = f"{fitted[opponent].elo:+.0f}" if opponent in fitted else ""
         rows.append((opponent, line.first, result, elo))

@@ -157,7 +157,8 @@ def train(
                 if step % config.log_every == 0 or step == config.steps:
                     figures = metrics.take() | {"learning_rate": rate}
                     if not math.isfinite(figures["gradient_norm"]):
-                        raise TrainingError(f"{run}: the gradient is not finite at step {step}; lower learning_rate")
+                        advice = "lower learning_rate, or look for a damaged shard"
+                        raise TrainingError(f"{run}: the gradient is not finite at step {step}; {advice}")
                     if log is not None:
                         log.write(step, figures | {"samples": samples, "seconds": seconds})
                         left = (config.steps - step) * (samples / step) / figures["samples_per_s"]

@@ -86,8 +86,8 @@ def naive_costs(graph: Graph) -> list[tuple[float, int, int]]:
 
 def test_values_and_costs_are_those_of_a_slow_minimax() -> None:
     graph = grown(builder(), 8).graph
+    position = graph.entries(1)
     for node, (value, lead) in naive_values(graph).items():
-        position = graph.entries(1)
         place = int(
             np.flatnonzero((position.key == graph.nodes[node]["key"]) & (position.ply == graph.nodes[node]["ply"]))[0]
         )

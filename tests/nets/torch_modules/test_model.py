@@ -83,6 +83,7 @@ def test_training_changes_no_weight_of_the_spec() -> None:
     assert np.array_equal(spec.stem.conv.weight, before)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
 @pytest.mark.skipif(shutil.which("g++") is None, reason="PyTorch compiles for the CPU with g++, which is not installed")
 def test_a_pool_that_is_compiled_in_bfloat16_has_the_gradient_of_one_that_is_not() -> None:

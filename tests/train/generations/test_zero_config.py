@@ -115,6 +115,18 @@ def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:
     assert config_of_run(tmp_path, "tiny", ["run.games=7"]) == begun
 
 
+@pytest.mark.parametrize(("kept", "missing"), [("", "run"), ("[window]", "window")])
+def test_a_configuration_that_was_cut_off_is_not_filled_up_with_defaults(
+    tmp_path: Path, kept: str, missing: str
+) -> None:
+    keep_config(tmp_path, config_of_run(tmp_path, "tiny"))
+    path = tmp_path / "config.toml"
+    text = path.read_text()
+    path.write_text(text[: text.index(kept)])
+    with pytest.raises(ConfigError, match=rf"config\.toml: \[{missing}\] is missing"):
+        config_of_run(tmp_path)
+
+
 def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
     keep_config(tmp_path, config_of_run(tmp_path, "tiny"))
     with pytest.raises(ConfigError, match=r"config\.toml: run.games is 100 in this run but 7 in the command"):

@@ -108,6 +108,17 @@ def test_a_kill_between_the_line_of_a_step_and_the_state_does_not_repeat_the_ste
     assert (tmp_path / "steps.jsonl").read_text() == lines
 
 
+@pytest.mark.parametrize("steps", [3, 4, 7])
+def test_a_run_whose_state_was_lost_goes_on_after_its_finished_steps(tmp_path: Path, steps: int) -> None:
+    go_on(tmp_path, Diary(fails_at=steps), generations=2)
+    lines, after = (tmp_path / "steps.jsonl").read_text(), read_state(tmp_path / "state.json")
+    (tmp_path / "state.json").unlink()
+    go_on(tmp_path, Diary(fails_at=0), generations=2)
+    assert read_state(tmp_path / "state.json") == after
+    assert (tmp_path / "steps.jsonl").read_text() == lines
+    assert after.best == (steps + 1) // 4
+
+
 def test_hours_beyond_those_that_a_thread_can_wait_are_a_bound(tmp_path: Path) -> None:
     class Waiting(Diary):
         def selfplay(self, state: State) -> Figures:

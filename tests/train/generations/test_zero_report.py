@@ -108,6 +108,12 @@ def test_ratings_that_begin_late_name_whom_they_are_above(folder: Path) -> None:
     assert "Elo above gen-0000" not in dict(run.rows)
 
 
+def test_without_fixed_opponents_there_is_no_table_of_them(folder: Path) -> None:
+    (folder / "ratings.jsonl").unlink()
+    write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0000", 6, 4))
+    assert len(sheets(read_progress(folder))) == 2
+
+
 def test_a_run_that_has_not_begun_has_a_report(tmp_path: Path) -> None:
     run, generations = sheets(read_progress(tmp_path))
     assert dict(run.rows)["hours"] == "0.00"
