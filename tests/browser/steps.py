@@ -64,3 +64,10 @@ def point(page: Any, name: str) -> dict[str, float]:
 def click(page: Any, name: str) -> None:
     place = point(page, name)
     page.mouse.click(place["x"], place["y"])
+
+
+def see_said(page: Any, text: str) -> None:
+    """Wait until an announcement is seen on the page, too."""
+    see(page, "#announcement:not(.unseen)", text)
+    box = page.locator("#announcement").bounding_box()
+    assert box["width"] > 50 and box["y"] + box["height"] <= page.viewport_size["height"]

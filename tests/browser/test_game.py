@@ -33,11 +33,48 @@ def test_a_new_game_has_the_clock_that_was_chosen_and_it_counts(opened: Any, ser
 
 
 def test_a_player_whose_time_is_over_has_lost(opened: Any, served: Served) -> None:
-    served.session.command("new", {"clock": "byoyomi:0.5+2x0.5"})
+    served.session.command("new", {"clock": "byoyomi:0.2+1x3"})
     play(served, "E5")
-    see(opened, "#player-white time", "\u00d7 2")
+    see(opened, "#player-white time", "0:03 \u00d7 1")
     see(opened, "#status", "Result: B+T")
-    see(opened, "#player-white time", "0:0")
+    assert opened.inner_text("#player-white time") == "0:00"
+    served.session.command("new", {"clock": "byoyomi:0+1x3"})
+    see(opened, "#player-white time", "0:03 \u00d7 1")
+
+
+def test_a_field_of_a_clock_that_is_not_chosen_does_not_keep_a_game_from_beginning(opened: Any, served: Served) -> None:
+    play(served, "E5")
+    open_tab(opened, "game")
+    opened.fill("#size", "9")
+    opened.select_option("#clock-kind", "byoyomi")
+    opened.fill("#periods", "0")
+    opened.select_option("#clock-kind", "")
+    opened.click("#panel-game .main")
+    see(opened, "#number", "0 / 0")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("byoyomi", "main-minutes"), ("byoyomi", "periods"), ("byoyomi", "period-seconds"), ("fischer", "increment")],
+)
+def test_a_clock_without_one_of_its_numbers_is_not_begun(opened: Any, served: Served, kind: str, field: str) -> None:
+    play(served, "E5")
+    open_tab(opened, "game")
+    opened.select_option("#clock-kind", kind)
+    opened.fill(f"#{field}", "")
+    opened.click("#panel-game .main")
+    opened.wait_for_timeout(200)
+    assert opened.evaluate("document.activeElement.id") == field
+    assert not opened.is_visible("#error")
+    see(opened, "#number", "1 / 1")
+
+
+def test_a_game_that_begins_is_seen_from_its_top(opened: Any, served: Served) -> None:
+    open_tab(opened, "game")
+    opened.select_option("#clock-kind", "byoyomi")
+    opened.click("#panel-game .main")
+    see(opened, "#player-white time", "10:00")
+    opened.wait_for_function("scrollY === 0")
 
 
 def test_every_rule_set_can_be_chosen_by_its_name(opened: Any, served: Served) -> None:

@@ -8,7 +8,7 @@ import pytest
 from engine.apps.web.counting import counted
 from engine.programs.answers import Candidate
 from tests.browser.conftest import Served
-from tests.browser.steps import GAME, analyze, click, open_tab, play, review, see, vertex
+from tests.browser.steps import GAME, analyze, click, open_tab, play, review, see, see_said, vertex
 
 pytestmark = pytest.mark.browser
 
@@ -119,3 +119,37 @@ def test_two_quick_presses_are_two_steps(opened: Any, served: Served) -> None:
     press = """document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));"""
     opened.evaluate(press + press)
     see(opened, "#number", "4 / 6")
+
+
+def test_a_candidate_covers_what_is_below_its_figures(opened: Any, served: Served) -> None:
+    served.session.command("switch", {"analysis": True})
+    names = (("E5", 900), ("G7", 9))
+    analyze(served, *(Candidate(vertex(name), visits, 0.5, 0.0, (vertex(name),)) for name, visits in names))
+    opened.wait_for_selector("#marks text", state="attached")
+    circles = opened.locator("#marks circle").evaluate_all(
+        "circles => circles.map(({cx, cy, r, attributes}) => "
+        "[cx.baseVal.value, cy.baseVal.value, r.baseVal.value, attributes.opacity?.value ?? '1'])"
+    )
+    for wood, color in zip(circles[::2], circles[1::2], strict=True):
+        assert wood[:3] == color[:3]
+        assert wood[3] == "1" and float(color[3]) < 1
+
+
+def test_millions_of_visits_are_written_as_such(opened: Any, served: Served) -> None:
+    served.session.command("switch", {"analysis": True})
+    names = (("E5", 45_940_000), ("G7", 4_594_000), ("C3", 994_000))
+    analyze(served, *(Candidate(vertex(name), visits, 0.5, 0.0, (vertex(name),)) for name, visits in names))
+    opened.wait_for_selector("#marks text", state="attached")
+    texts = opened.locator("#marks text").all_text_contents()
+    assert texts[2::3] == ["45M", "4.6M", "994k"]
+
+
+def test_where_no_mistake_follows_the_page_says_so(opened: Any, served: Served) -> None:
+    review(served)
+    see(opened, "#number", "6 / 6")
+    opened.click("#next-mistake")
+    see_said(opened, "no later mistake")
+    served.session.command("go", {"to": 0})
+    see(opened, "#announcement.unseen", "the start")
+    opened.click("#previous-mistake")
+    see_said(opened, "no earlier mistake")

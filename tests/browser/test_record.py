@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Served
-from tests.browser.steps import click, open_tab, play, see, vertex
+from tests.browser.steps import click, open_tab, play, see, see_said, vertex
 
 pytestmark = pytest.mark.browser
 
@@ -164,3 +164,73 @@ def test_arrows_and_lines_of_a_record_are_drawn(opened: Any, served: Served) -> 
     assert sorted(drawn) == ["AR", "LN", "LN"]
     opened.keyboard.press("ArrowLeft")
     opened.wait_for_selector("#markup path", state="detached")
+
+
+def test_a_link_is_shown_until_the_record_is_another(opened: Any, served: Served) -> None:
+    play(served, "E5")
+    open_tab(opened, "record")
+    changes: list[tuple[str, dict[str, Any]]] = [
+        ("play", {"move": "C3"}), ("edit", {"note": "a note"}), ("go", {"to": 0}), ("new", {"komi": 0.5}),
+    ]  # fmt: skip
+    for name, fields in changes:
+        opened.click("#share")
+        see_said(opened, "holds the whole record")
+        opened.wait_for_selector("#link-label:visible")
+        served.session.command(name, fields)
+        opened.wait_for_selector("#link-label", state="hidden")
+
+
+def test_a_link_holds_the_comment_that_was_being_written(opened: Any, served: Served) -> None:
+    play(served, "E5")
+    open_tab(opened, "record")
+    opened.click("#comment")
+    opened.keyboard.type("a note")
+    opened.click("#share")
+    opened.wait_for_selector("#link-label:visible")
+    packed = opened.input_value("#link").split("#sgf=")[1]
+    record = zlib.decompress(base64.urlsafe_b64decode(packed + "==="), -15)
+    assert b"C[a note]" in record
+    opened.wait_for_timeout(300)
+    assert opened.is_visible("#link-label")
+
+
+DRAG = """([from, to, text]) => {
+  const transfer = new DataTransfer();
+  transfer.setData("text/plain", text);
+  const about = {dataTransfer: transfer, bubbles: true, cancelable: true};
+  if (from) document.querySelector(from).dispatchEvent(new DragEvent("dragstart", about));
+  const place = document.querySelector(to);
+  const isTaken = !place.dispatchEvent(new DragEvent("dragover", about));
+  place.dispatchEvent(new DragEvent("drop", about));
+  if (from) document.querySelector(from).dispatchEvent(new DragEvent("dragend", about));
+  return isTaken;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [("#comment", "#comment"), ("#panel-record a", "#board"), ("", "#comment")],
+    ids=["within a field", "a link of the page", "from elsewhere into a field"],
+)  # fmt: skip
+def test_what_is_dragged_within_the_page_or_into_a_field_is_no_record(
+    opened: Any, served: Served, start: str, end: str
+) -> None:
+    play(served, "E5")
+    open_tab(opened, "record")
+    assert not opened.evaluate(DRAG, [start, end, RECORD])
+    assert not opened.is_visible("#drop")
+    opened.wait_for_timeout(300)
+    see(opened, "#number", "1 / 1")
+    assert opened.evaluate(DRAG, ["", "#board", RECORD])
+    see(opened, "#player-black", "Ann 3k")
+
+
+@pytest.mark.parametrize("way", [DROP, PASTE], ids=["drop", "paste"])
+def test_a_record_that_comes_while_the_server_is_gone_is_refused_with_a_reason(
+    opened: Any, served: Served, way: str
+) -> None:
+    served.stop()
+    see(opened, "#offline", "does not answer")
+    opened.evaluate(way, RECORD)
+    see(opened, "#error", "the record is not opened")
+    served.start()
+    opened.wait_for_selector("#offline", state="hidden")

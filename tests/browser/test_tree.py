@@ -1,5 +1,6 @@
 """The tree of variations, and the marks where the record goes on."""
 
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -82,3 +83,12 @@ def test_of_a_long_game_only_what_is_in_view_is_drawn(opened: Any, served: Serve
     assert shown[-1] == "190" and len(shown) < 50
     opened.evaluate("document.getElementById('tree').scrollLeft = 0")
     see(opened, "#tree-picture text >> nth=0", "1")
+
+
+def test_numbers_of_four_digits_do_not_touch_each_other(opened: Any, served: Served) -> None:
+    points = [f"{column}{row}" for column in ascii_lowercase[:25] for row in ascii_lowercase[:25]]
+    served.session.open(f"(;SZ[25]KM[7]RU[AGA]{''.join(f';B[{point}];W[]' for point in points[:505])})".encode())
+    see(opened, "#number", "1010 / 1010")
+    see(opened, "#tree-picture", "1000")
+    widths = opened.locator("#tree-picture text").evaluate_all("texts => texts.map(text => text.getBBox().width)")
+    assert max(widths) <= STEP - 4

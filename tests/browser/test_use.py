@@ -60,6 +60,7 @@ def test_a_server_that_is_started_again_gets_the_settings_and_the_comment_that_w
     wait_until(lambda: served.session.snapshot().switches.review)
     settings = served.session.snapshot().settings
     assert (settings.players, settings.seconds) == ({BLACK: PlayerKind.ENGINE, WHITE: PlayerKind.PERSON}, 7)
+    wait_until(lambda: not {"PB", "PW"} & set(served.session.snapshot().info))  # nobody had a name before, either
     assert opened.input_value("#comment") == "half a thought"
 
 
@@ -108,6 +109,51 @@ def test_the_board_is_played_from_the_keyboard_and_moves_are_announced(opened: A
     opened.keyboard.press("Escape")
     opened.keyboard.press("ArrowLeft")
     see(opened, "#number", "0 / 1")
+
+
+def test_arrow_keys_walk_through_the_game_after_a_click_on_a_tab(opened: Any, served: Served) -> None:
+    play(served, "E5", "C3")
+    open_tab(opened, "record")
+    opened.keyboard.press("ArrowLeft")
+    see(opened, "#number", "1 / 2")
+    assert opened.is_visible("#panel-record")
+    opened.focus("#tab-record")
+    opened.keyboard.press("ArrowRight")
+    assert opened.is_visible("#panel-game")
+    opened.keyboard.press("Enter")
+    opened.keyboard.press("ArrowLeft")
+    assert opened.is_visible("#panel-record")
+
+
+def test_arrow_keys_walk_through_the_game_after_a_file_is_opened(opened: Any, served: Served) -> None:
+    open_tab(opened, "record")
+    opened.focus("#open")
+    opened.set_input_files("#open", {"name": "a.sgf", "mimeType": "", "buffer": b"(;SZ[9]KM[7];B[ee];W[cc])"})
+    see(opened, "#number", "2 / 2")
+    opened.keyboard.press("ArrowLeft")
+    see(opened, "#number", "1 / 2")
+    opened.focus("#open")  # as after a choice that was given up
+    opened.keyboard.press("ArrowLeft")
+    see(opened, "#number", "0 / 2")
+
+
+def test_arrow_keys_walk_through_the_game_after_a_link_is_made(opened: Any, served: Served) -> None:
+    play(served, "E5", "C3")
+    open_tab(opened, "record")
+    opened.click("#share")
+    opened.wait_for_selector("#link-label:visible")
+    opened.wait_for_function("document.activeElement.id === 'link'")
+    opened.keyboard.press("ArrowLeft")
+    see(opened, "#number", "1 / 2")
+
+
+def test_an_error_goes_with_the_position_that_it_is_about(opened: Any, served: Served) -> None:
+    play(served, "E5")
+    see(opened, "#number", "1 / 1")
+    click(opened, "E5")
+    opened.wait_for_selector("#error:visible")
+    play(served, "C3")
+    opened.wait_for_selector("#error", state="hidden")
 
 
 def test_rows_of_the_tables_are_chosen_from_the_keyboard(opened: Any, served: Served) -> None:

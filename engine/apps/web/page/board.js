@@ -143,7 +143,10 @@ export function drawMarks() {
       return element("text", {x, y: y + down + 0.36 * size, "font-size": size, fill: "#000"}, text);
     });
     const opacity = 0.35 + (0.6 * visits) / most;
-    return [element("circle", {cx: x, cy: y, r: 0.47 * UNIT, fill: index ? "#4faa58" : "#2f8fd8", opacity}), ...texts];
+    const disc = {cx: x, cy: y, r: 0.47 * UNIT};
+    // Figures on a pale disc would stand on star points and on squares of territory.
+    const wood = element("circle", {...disc, fill: "var(--wood)"});
+    return [wood, element("circle", {...disc, fill: index ? "#4faa58" : "#2f8fd8", opacity}), ...texts];
   });
   at("marks").replaceChildren(...drawn);
   drawBook(placeOf, UNIT, isNarrow);
@@ -225,8 +228,11 @@ export function listenToBoard() {
   const board = at("board");
   // That of the last press: some browsers do not say it of a click.
   let pointer = "mouse";
+  // What has the focus would go on to take the keys, and a text that is being written must be saved before the move.
+  const leaveFocused = () => document.activeElement !== board && document.activeElement?.blur();
   board.addEventListener("pointerdown", (event) => {
     pointer = event.pointerType;
+    leaveFocused();
     if (pointer === "mouse" && event.button === 0) board.blur();
   });
   // A click must not focus the board: the arrow keys would move its cursor instead of walking through the game.
@@ -261,6 +267,7 @@ export function listenToBoard() {
   board.addEventListener("wheel", (event) => {
     if (event.ctrlKey || !page.state) return;
     event.preventDefault();
+    leaveFocused();
     // A notch of a wheel is 100 pixels or 3 lines; touch pads send many small parts of it.
     turned += event.deltaY * (event.deltaMode ? 33 : 1);
     const notches = Math.trunc(turned / 60);

@@ -1,6 +1,8 @@
 // The opening book: its moves at the position shown, and what it says of the position.
 
-import {at, element, page, percent, seenLead, seenWinrate, setText, signed, visitsText} from "/shared.js";
+import {
+  at, element, estimateText, page, pointText, seenLead, seenWinrate, setText, signed, visitsText,
+} from "/shared.js";
 import {t} from "/texts.js";
 
 // Squares at the book's moves, the best one darker; points that symmetry makes equal all have one.
@@ -23,14 +25,22 @@ export function drawBook(placeOf, unit, isNarrow) {
   at("book-marks").replaceChildren(...drawn);
 }
 
+// What the book says of the position, and of a pass, which has no point on the board.
+function noteText() {
+  const {book, to_play: color} = page.state;
+  if (book.misfit !== null) return t("book_misfit", {reason: book.misfit});
+  if (book.winrate === null) return t("book_none");
+  // Estimates are Black's, the book's values those of the side to move.
+  const wins = (winrate, lead) => estimateText(color === "black" ? [winrate, lead] : [1 - winrate, lead && -lead]);
+  const values = {wins: wins(book.winrate, null), visits: book.visits.toLocaleString("en")};
+  const value = t(book.visits ? "book_value" : "book_exact", values);
+  const pass = book.moves.find(({points}) => points.includes("pass"));
+  return pass ? `${value} \u00b7 ${pointText("pass")}: ${wins(pass.winrate, pass.lead)}` : value;
+}
+
 export function showBook() {
-  const {book, switches, to_play: color} = page.state;
+  const {book, switches} = page.state;
   at("book-switch").hidden = book === null;
   at("book-note").hidden = book === null || !switches.book;
-  if (at("book-note").hidden) return;
-  const winrate = book.winrate === null ? "" : percent(book.winrate);
-  if (book.misfit !== null) setText(at("book-note"), t("book_misfit", {reason: book.misfit}));
-  else if (book.winrate === null) setText(at("book-note"), t("book_none"));
-  else if (book.visits === 0) setText(at("book-note"), t("book_exact", {winrate}));
-  else setText(at("book-note"), t("book_value", {winrate, visits: book.visits.toLocaleString("en")}));
+  if (!at("book-note").hidden) setText(at("book-note"), noteText());
 }

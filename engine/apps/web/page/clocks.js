@@ -22,6 +22,8 @@ function leftOf(color) {
   const spent = running === color ? elapsed + since : 0;
   let [seconds, count] = left[color];
   if (kind !== "byoyomi") return [Math.max(0, seconds - spent), 0];
+  // Who lost on time has neither seconds nor periods; a running clock without both has just used up its main time.
+  if (!count && !seconds && running !== color) return [0, 0];
   let rest = spent;
   if (!count) {
     if (rest < seconds) return [seconds - rest, 0];

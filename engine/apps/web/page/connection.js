@@ -1,6 +1,6 @@
 // The connection to the server: events, and what happens while it is gone and when it comes back.
 
-import {announce, at, page, post, send} from "/shared.js";
+import {announce, at, page, post, recordOf, send} from "/shared.js";
 import {t} from "/texts.js";
 
 const RETRY_MILLISECONDS = 1000;
@@ -65,15 +65,15 @@ function receive(state, show) {
 const hasPersonMoved = ({moves, variations, players}) =>
   moves > 1 || (moves === 1 && players[{b: "black", w: "white"}[variations[0].colors[0]?.toLowerCase()]] !== "engine");
 
-const KEPT = ["session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info"];
 const isSameGame = (one, two) =>
-  KEPT.every((name) => JSON.stringify(one[name]) === JSON.stringify(two[name])) &&
-  Object.keys(one.estimates).length === Object.keys(two.estimates).length;
+  recordOf(one) === recordOf(two) && Object.keys(one.estimates).length === Object.keys(two.estimates).length;
 
-// What a record lacks: the position shown, who plays and how, the switches and the clocks.
-function placeOf({shown, variation, players, rank, seconds, visits, review_seconds, switches, clock, clock_settings}) {
+// What a record lacks: the position shown, who plays and how, the switches and the clocks, and which players have names.
+function placeOf({shown, variation, players, rank, seconds, visits, review_seconds, switches, ...state}) {
   const settings = {...players, seconds, visits, review_seconds, ...(rank === null ? {} : {rank})};
-  return {shown, variation, settings, switches, clock: clock && {clock: clock_settings, left: clock.left}};
+  const names = {PB: state.info.PB ?? "", PW: state.info.PW ?? ""};
+  const clock = state.clock && {clock: state.clock_settings, left: state.clock.left};
+  return {shown, variation, settings, switches, names, clock};
 }
 
 async function keep() {
@@ -87,7 +87,7 @@ async function keep() {
   } catch { /* the events notice the lost connection */ }
 }
 
-async function restore({record, shown, variation, settings, switches, clock}) {
+async function restore({record, shown, variation, settings, switches, names, clock}) {
   isRestoring = true;
   const isOpen = await post("/game.sgf", record);
   isRestoring = false;
@@ -101,6 +101,7 @@ async function restore({record, shown, variation, settings, switches, clock}) {
   await send("go", {to: shown});
   await send("switch", switches);
   await send("configure", settings);
+  await send("edit", names);
   if (clock) await send("clock", clock);
   await keep();
   document.dispatchEvent(new Event("connected"));

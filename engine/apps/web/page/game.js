@@ -1,5 +1,6 @@
 // The form of a new game, and the engine: what it plays, its rank and its limits.
 
+import {writeDrafts} from "/drafts.js";
 import {COLORS, at, page, send, setText, setValue} from "/shared.js";
 import {showTab} from "/tabs.js";
 import {hasText, t} from "/texts.js";
@@ -41,6 +42,8 @@ function showClockFields() {
   const kind = at("clock-kind").value;
   for (const place of document.querySelectorAll(".timed")) {
     place.hidden = !kind || (place.classList.length > 1 && !place.classList.contains(kind));
+    // A field that is not seen must not keep the form from being sent.
+    place.querySelector("input").disabled = place.hidden;
   }
 }
 
@@ -115,10 +118,14 @@ export function listenToGame() {
     const mine = {black: ["black"], white: ["white"], both: COLORS, none: []}[at("you").value];
     const kindOf = (color) => (mine.includes(color) ? "person" : "engine");
     const rank = page.state.rank === null ? {} : {rank: at("new-rank").value};
+    writeDrafts();
     const isBegun = await send("new", {
       size: at("size").value, komi: at("komi").valueAsNumber, handicap: at("handicap").valueAsNumber, rules: at("rules").value,
       clock: clockText(), black: kindOf("black"), white: kindOf("white"), ...rank,
     });
-    if (isBegun) showTab("analysis");
+    if (!isBegun) return;
+    showTab("analysis");
+    // On a phone the form is far below the names and clocks of the game.
+    scrollTo(0, 0);
   });
 }

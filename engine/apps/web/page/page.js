@@ -13,7 +13,7 @@ import {goToMistake, listenToReview, reviewText, showReview} from "/review.js";
 import {listenToSharing, openLink, showShare} from "/share.js";
 import {
   COLORS, announce, arrive, at, fillRows, go, moveNumber, moveText, other, page, percent, pointText, seenLead, seenWinrate, send, setText,
-  showError, signed, stepText, viewColor,
+  showError, signed, stepText, takesText, viewColor,
 } from "/shared.js";
 import {soundOfMove} from "/sounds.js";
 import {listenToTabs} from "/tabs.js";
@@ -29,7 +29,11 @@ function show(state, isNew = true) {
   const isNewPosition = !before || before.shown !== state.shown || before.stones !== state.stones;
   page.state = state;
   arrive();
-  if (isNewPosition) forgetPoint();
+  if (isNewPosition) {
+    forgetPoint();
+    // The reason of an error has gone with the position.
+    showError(null);
+  }
   showBoard();
   for (const color of COLORS) showPlayer(color);
   showClocks(isNew);
@@ -76,10 +80,11 @@ function showPlayer(color) {
 }
 
 function noticeText() {
-  const {rules, left_out: count} = page.state.notice;
+  const {rules, left_out: count, more_games: games} = page.state.notice;
   const parts = [];
   if (rules) parts.push(t("notice_rules", {rules: rulesText(rules)}));
   if (count) parts.push(t("notice_left_out", {count}));
+  if (games) parts.push(t("notice_more_games", {count: games}));
   return parts.join(" ");
 }
 
@@ -238,7 +243,7 @@ const KEYS = {
 function listenToKeys() {
   addEventListener("keydown", (event) => {
     if (!page.state || page.isOffline || at("keys").open || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.matches("select, textarea, input:not([type=checkbox])")) return;
+    if (takesText(event.target) || event.target.matches("select")) return;
     if (Object.hasOwn(KEYS, event.key)) {
       event.preventDefault();
       KEYS[event.key]();

@@ -1,9 +1,8 @@
 // The record: markup on the board, the comment of the position, and names, ranks and so on.
 
-import {at, element, page, send, setText, setValue} from "/shared.js";
+import {listenToDrafts, showText} from "/drafts.js";
+import {at, element, page, send, setText} from "/shared.js";
 
-// A comment is being written that the server does not know yet.
-let isWriting = false;
 const INFO = ["PB", "BR", "PW", "WR", "EV", "RO", "PC", "DT"];
 let tool = "";
 
@@ -51,8 +50,8 @@ export function drawMarkup(placeOf, stoneAt, unit) {
 export function showRecord() {
   const {state} = page;
   setText(at("note"), state.note);
-  if (!isWriting) setValue(at("comment"), state.note);
-  for (const name of INFO) setValue(at(`info-${name}`), state.info[name] ?? "");
+  showText(at("comment"), state.note);
+  for (const name of INFO) showText(at(`info-${name}`), state.info[name] ?? "");
   for (const button of at("tools").children) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
 }
 
@@ -63,23 +62,5 @@ export function listenToRecord() {
     tool = button.dataset.tool;
     showRecord();
   });
-  // The engine may move while a person writes: the comment belongs to the position where the writing began.
-  let place = {};
-  let begun = "";
-  at("comment").addEventListener("focus", () => {
-    if (isWriting) return;
-    begun = at("comment").value;
-    place = {variation: page.state.variation, to: page.state.shown};
-  });
-  const write = async () => {
-    const isKept = await send("edit", {note: at("comment").value, ...place});
-    // While the connection is lost, the text waits in its field.
-    if (!isKept && page.isOffline) return;
-    isWriting = false;
-    showRecord();
-  };
-  at("comment").addEventListener("input", () => { isWriting = at("comment").value !== begun; });
-  at("comment").addEventListener("change", write);
-  document.addEventListener("connected", () => isWriting && document.activeElement !== at("comment") && write());
-  for (const name of INFO) at(`info-${name}`).addEventListener("change", () => send("edit", {[name]: at(`info-${name}`).value}));
+  listenToDrafts({comment: "note", ...Object.fromEntries(INFO.map((name) => [`info-${name}`, name]))}, showRecord);
 }

@@ -1,7 +1,9 @@
 // The review: mistakes by color and size, walking from one to the next, and what was better.
 
 import {prefer, preference} from "/preferences.js";
-import {aim, announce, at, fillRows, go, moveNumber, moveText, page, percent, pointText, send, setText, setValue} from "/shared.js";
+import {
+  aim, at, fillRows, go, moveNumber, moveText, page, percent, pointText, say, send, setText, setValue,
+} from "/shared.js";
 import {t} from "/texts.js";
 
 const SIZES = ["", "inaccuracy", "mistake", "blunder"];
@@ -58,7 +60,7 @@ export function goToMistake(direction) {
   const from = aim();
   const numbers = filteredMistakes().map(({number}) => number - 1).sort((a, b) => direction * (a - b));
   const to = numbers.find((number) => direction * (number - from) > 0);
-  return to === undefined ? announce(t(direction > 0 ? "no_later" : "no_earlier")) : go({to});
+  return to === undefined ? say(t(direction > 0 ? "no_later" : "no_earlier")) : go({to});
 }
 
 export function listenToReview(redraw) {

@@ -1,7 +1,8 @@
 // Opens records by file, drop, paste and link, and makes links that hold a whole record. A record only ever goes to the
 // server as text, which reads it within the limits of a file.
 
-import {announce, at, page, post, send, setText, showError} from "/shared.js";
+import {writeDrafts} from "/drafts.js";
+import {allSent, at, page, post, recordOf, say, send, setText, showError, takesText} from "/shared.js";
 import {t} from "/texts.js";
 
 const LARGEST_RECORD = 1 << 22;
@@ -9,7 +10,9 @@ const LONGEST_LINK = 100_000;
 const MARK = "#sgf=";
 
 async function open(record) {
+  if (page.isOffline) return showError(t("not_opened"));
   if (record.size > LARGEST_RECORD) return showError(t("too_large"));
+  writeDrafts();
   return post("/game.sgf", record);
 }
 
@@ -48,18 +51,25 @@ async function unpacked(text) {
   }
 }
 
+// What the link holds; it is shown until the record or the position is another.
+let linked = "";
+const linkable = ({shown, stones, komi, rules}) => JSON.stringify([recordOf(page.state), shown, stones, komi, rules]);
+
 async function share() {
+  // A comment may still be on its way.
+  await allSent();
   const answer = await fetch("/game.sgf");
   const link = location.origin + location.pathname + MARK + (await packed(await answer.text()));
   if (link.length > LONGEST_LINK) return showError(t("link_too_long"));
+  linked = linkable(page.state);
   at("link-label").hidden = false;
   at("link").value = link;
   at("link").select();
   try {
     await navigator.clipboard.writeText(link);
-    return announce(t("link_copied"));
+    return say(t("link_copied"));
   } catch {
-    return announce(t("link_ready"));
+    return say(t("link_ready"));
   }
 }
 
@@ -80,15 +90,19 @@ export async function openLink() {
 export function showShare() {
   at("previous").hidden = !page.state.has_previous;
   setText(at("previous"), t("previous_game"));
+  if (linkable(page.state) !== linked) at("link-label").hidden = true;
 }
 
-const isWriting = (event) => event.target.matches?.("textarea, input:not([type=checkbox])");
+// Text and links of this page are dragged into its fields and elsewhere; only a file is opened over a field.
+let isOwnDrag = false;
+const isForPage = (event) => !isOwnDrag && (event.dataTransfer.types.includes("Files") || !takesText(event.target));
 
 export function listenToSharing() {
   at("open").addEventListener("change", () => {
     const [file] = at("open").files;
     if (file) open(file);
     at("open").value = "";
+    at("open").blur();
   });
   at("paste").addEventListener("click", async () => {
     try {
@@ -98,16 +112,19 @@ export function listenToSharing() {
     }
   });
   at("share").addEventListener("click", share);
-  at("previous").addEventListener("click", () => send("previous"));
-  addEventListener("paste", (event) => !isWriting(event) && !page.isOffline && openTransfer(event.clipboardData));
+  at("previous").addEventListener("click", () => { writeDrafts(); send("previous"); });
+  addEventListener("paste", (event) => !takesText(event.target) && openTransfer(event.clipboardData));
+  addEventListener("dragstart", () => { isOwnDrag = true; });
+  addEventListener("dragend", () => { isOwnDrag = false; });
   addEventListener("dragover", (event) => {
-    event.preventDefault();
-    at("drop").hidden = false;
+    at("drop").hidden = !isForPage(event);
+    if (isForPage(event)) event.preventDefault();
   });
   addEventListener("dragleave", (event) => { if (!event.relatedTarget) at("drop").hidden = true; });
   addEventListener("drop", (event) => {
-    event.preventDefault();
     at("drop").hidden = true;
+    if (!isForPage(event)) return;
+    event.preventDefault();
     openTransfer(event.dataTransfer);
   });
   addEventListener("hashchange", openLink);

@@ -22,6 +22,10 @@ export function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
 
+// Whether keys and text belong to an element: not to one that only shows its text, nor to the button of a file.
+const TEXT = "textarea, input:not([type=checkbox], [type=file], [readonly])";
+export const takesText = (place) => Boolean(place?.matches?.(TEXT));
+
 // Writes a value unless the person is changing it.
 export function setValue(place, value) {
   if (document.activeElement !== place) place.value = value;
@@ -29,12 +33,29 @@ export function setValue(place, value) {
 
 export function announce(text) {
   setText(at("announcement"), text);
+  at("announcement").classList.add("unseen");
+}
+
+// Announces a text and shows it for a while to those who see the page.
+const SEEN_MILLISECONDS = 4000;
+let seen = 0;
+
+export function say(text) {
+  announce(text);
+  at("announcement").classList.remove("unseen");
+  clearTimeout(seen);
+  seen = setTimeout(() => at("announcement").classList.add("unseen"), SEEN_MILLISECONDS);
 }
 
 // Commands
 
 export function send(name, fields = {}) {
   return post(`/do/${name}`, JSON.stringify(fields));
+}
+
+// For the moment when the page is closed: nobody is left to wait for the answer.
+export function sendAtOnce(name, fields) {
+  fetch(`/do/${name}`, {method: "POST", body: JSON.stringify(fields), keepalive: true}).catch(() => {});
 }
 
 // Where the steps on their way lead, until their position comes back: the next key counts from there.
@@ -66,6 +87,8 @@ export function post(path, body) {
   return last;
 }
 
+export const allSent = () => last;
+
 async function postNow(path, body) {
   if (page.isOffline) return false;
   showError(null);
@@ -83,6 +106,12 @@ export function showError(text) {
   at("error").textContent = text ?? "";
   at("error").hidden = !text;
 }
+
+// What a state says of the record, to see that it has changed.
+const OF_RECORD = [
+  "session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info",
+];
+export const recordOf = (state) => JSON.stringify(OF_RECORD.map((name) => state[name]));
 
 // Numbers: all of one moment are those of one color, Black or the side to move.
 
@@ -137,5 +166,6 @@ export function fillRows(name, list, cellsOf, dataOf) {
 
 export function visitsText(visits) {
   if (visits < 1000) return String(visits);
-  return visits < 10000 ? `${(visits / 1000).toFixed(1)}k` : `${Math.floor(visits / 1000)}k`;
+  const [unit, letter] = visits < 1e6 ? [1e3, "k"] : [1e6, "M"];
+  return `${visits < 10 * unit ? (visits / unit).toFixed(1) : Math.floor(visits / unit)}${letter}`;
 }

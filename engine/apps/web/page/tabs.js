@@ -16,7 +16,13 @@ export function showTab(name) {
 
 export function listenToTabs() {
   showTab(NAMES.includes(preference("tab")) ? preference("tab") : NAMES[0]);
-  for (const name of NAMES) at(`tab-${name}`).addEventListener("click", () => showTab(name));
+  for (const name of NAMES) {
+    at(`tab-${name}`).addEventListener("click", (event) => {
+      showTab(name);
+      // After a click of a pointer, the arrow keys walk through the game again; from the keyboard they change tabs.
+      if (event.detail) at(`tab-${name}`).blur();
+    });
+  }
   at("tabs").addEventListener("keydown", (event) => {
     const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (!step) return;

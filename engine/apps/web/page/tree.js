@@ -5,6 +5,9 @@ import {t} from "/texts.js";
 
 const STEP = 24;
 const RADIUS = 9;
+const FONT = 10;
+// A number of more digits than fit into a stone at that size is written smaller.
+const fontOf = (number) => Math.min(FONT, (3 * FONT) / number.length);
 let laid = {key: "", rows: [], height: 1};
 
 // Each line is drawn below everything that its columns hold so far, so that no two lines touch.
@@ -79,7 +82,10 @@ function draw() {
         continue;
       }
       stones.push(element("circle", {cx: place(column), cy: place(row), r: RADIUS, class: kind}));
-      stones.push(element("text", {x: place(column), y: place(row) + 3.5, class: color}, String(moveNumber(column, index))));
+      const number = String(moveNumber(column, index));
+      const size = fontOf(number);
+      const middle = {x: place(column), y: place(row) + 0.35 * size};
+      stones.push(element("text", {...middle, "font-size": size, class: color}, number));
     }
   });
   if (first < 0 && top < 0) {
