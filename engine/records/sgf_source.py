@@ -308,8 +308,10 @@ def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
         text = data.decode(declared, "replace")
         if _damaged_share(text) <= _DAMAGED_SHARE:
             return text.encode("utf-8")
+    likely = _likely_encoding(data)
+    if declared and likely != declared:
         warnings.append(f"CA: the text is not in {declared}, guessed another encoding")
-    return data.decode(_likely_encoding(data), "replace").encode("utf-8")
+    return data.decode(likely, "replace").encode("utf-8")
 
 
 def _declared_codec(data: bytes, warnings: list[str]) -> str | None:

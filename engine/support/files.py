@@ -57,7 +57,7 @@ def is_claimed(folder: Path) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a lock that this process may not write, such as another user's, is held."""
+    """Return whether a lock that this process may not write, such as another user's, is held, as far as it can see."""
     if sys.platform == "win32":
         return False
     import fcntl
@@ -67,6 +67,8 @@ def _is_locked(path: Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:
+        return False
     return False
 
 

@@ -89,12 +89,12 @@ def test_a_comment_is_not_written_into_a_record_that_another_page_opened(opened:
     begin_comment(opened, "of the first game")
     served.session.open(RECORD.encode())
     see(opened, "#player-black", "Ann 3k")
-    see(opened, "#error", "of the first game")
+    see(opened, "#unsaved", "of the first game")
     assert opened.input_value("#comment") == "of the first game"
     opened.keyboard.type(", pu")  # neither a pass nor a move taken back
     opened.wait_for_timeout(1500)
     open_tab(opened, "analysis")
-    see(opened, "#error", "of the first game, pu")
+    see(opened, "#unsaved", "of the first game, pu")
     assert opened.input_value("#comment") == ""
     assert notes(served) == ["", "good", ""]
 

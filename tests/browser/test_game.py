@@ -72,6 +72,8 @@ def test_a_clock_without_one_of_its_numbers_is_not_begun(opened: Any, served: Se
 def test_a_game_that_begins_is_seen_from_its_top(opened: Any, served: Served) -> None:
     open_tab(opened, "game")
     opened.select_option("#clock-kind", "byoyomi")
+    opened.evaluate("document.body.style.minHeight = '300vh'; scrollTo(0, 60)")
+    opened.wait_for_function("scrollY > 0")
     opened.click("#panel-game .main")
     see(opened, "#player-white time", "10:00")
     opened.wait_for_function("scrollY === 0")

@@ -87,9 +87,9 @@ def test_a_move_is_drawn_as_often_as_the_flattened_prior_says(player: SearchPlay
     visited = [move for move, _ in after_moves(tree) if move != PASS]
     edges = tree.edge_vertex[ROOT, : int(tree.nodes[ROOT]["edges"])].tolist()
     priors = dict(zip(edges, root_priors(tree).tolist(), strict=True))
-    drawn = [draw_vertex(tree, search.root, level, visited[0], generator) for _ in range(1000)]
+    drawn = [draw_vertex(tree, search.root, level, visited[0], generator) for _ in range(4000)]
     total = sum(priors[move] for move in visited)
-    assert max(abs(drawn.count(move) / 1000 - priors[move] / total) for move in visited) < 0.03
+    assert max(abs(drawn.count(move) / 4000 - priors[move] / total) for move in visited) < 0.03
     assert draw_vertex(tree, search.root, level, PASS, generator) == PASS
 
 
@@ -110,9 +110,9 @@ def test_with_a_human_network_the_moves_of_a_rank_are_drawn_by_its_policy_for_pe
     likeliest = max(points(9, 9), key=lambda vertex: policy[policy_index(vertex, 9, 9)])
     assert likeliest in visited
     people = search.human_evaluation
-    drawn = [draw_vertex(search.tree, search.root, level, visited[0], generator, people) for _ in range(1000)]
+    drawn = [draw_vertex(search.tree, search.root, level, visited[0], generator, people) for _ in range(4000)]
     total = sum(policy[policy_index(move, 9, 9)] for move in visited)
-    assert max(abs(drawn.count(move) / 1000 - policy[policy_index(move, 9, 9)] / total) for move in visited) < 0.03
+    assert max(abs(drawn.count(move) / 4000 - policy[policy_index(move, 9, 9)] / total) for move in visited) < 0.03
 
 
 def test_full_strength_and_the_ranks_that_play_the_best_move_ask_no_human_network() -> None:

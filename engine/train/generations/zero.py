@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from engine.train.generations.gate import Gate
-from engine.train.generations.zero_state import Clock, State, add_step, read_state, read_steps, write_state
+from engine.train.generations.zero_state import (
+    Clock,
+    State,
+    add_step,
+    after_steps,
+    read_steps,
+    recovered_state,
+    write_state,
+)
 
 Figures = Mapping[str, Any]
 """Statistics of a step: games, samples, evaluations, ..."""
@@ -67,7 +75,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         """Read the state from the folder. Raises RunError."""
         self.folder = folder
-        self.state = read_state(folder / _STATE)
+        self.state = recovered_state(folder / _STATE, folder / _STEPS)
         self.clock = Clock(folder / "clock.json")
 
     def go_on(self, steps: Steps, bounds: Bounds, stop: threading.Event, report: Report | None = None) -> State:
@@ -75,7 +83,7 @@ class Run:
 
         stop: also set here when the hours are over; an interruptible step ends then and is resumed in the next session.
         """
-        self._skip_finished_steps()
+        self._skip_finished_step()
         ended = threading.Event()
         if bounds.hours is not None:
             threading.Thread(target=self._stop_after, args=(bounds.hours, stop, ended), daemon=True).start()
@@ -97,18 +105,15 @@ class Run:
             ended.set()
         return self.state
 
-    def _skip_finished_steps(self) -> None:
-        """Write the state after the next step if that step has its line: a kill came between the two writes.
+    def _skip_finished_step(self) -> None:
+        """Write the state, after the next step if that step has its line: a kill came between the two writes.
 
-        Done again, it would replace its figures by those of a step in which nothing was left to do. If the state was
-        lost, all steps have their lines; from the start on, the run would replace its networks by others.
+        Done again, it would replace its figures by those of a step in which nothing was left to do.
         """
-        before = self.state
-        for line in read_steps(self.folder / _STEPS):
-            if (line["generation"], line["step"]) == (self.state.generation, self.state.step):
-                self.state = self.state.after_step(self.state.generation if line.get("promoted") else None)
-        if self.state != before:
-            write_state(self.folder / _STATE, self.state)
+        now = self.state.generation, self.state.step
+        found = [line for line in read_steps(self.folder / _STEPS) if (line["generation"], line["step"]) == now]
+        self.state = after_steps(self.state, found)
+        write_state(self.folder / _STATE, self.state)
 
     def _do(self, steps: Steps) -> tuple[Figures, int | None]:
         """Perform the next step; return its statistics, and the new best generation if there is one."""

@@ -310,9 +310,12 @@ def keep_config(folder: Path, config: ZeroConfig) -> None:
 
 
 def _refuse_missing_tables(path: Path) -> None:
-    """Raise ConfigError for a run's file that was cut off: defaults would take the place of what the run began with."""
+    """Raise ConfigError for a run's file that was cut off: defaults would take the place of what the run began with.
+
+    Tables that may change as a whole may be missing: runs that are older than them have none.
+    """
     whole, found = read_toml(to_toml(ZeroConfig()), CONFIG), _tables_of(path)
-    missing = [name for name, table in whole.items() if table and not found.get(name)]
+    missing = [name for name, table in whole.items() if table and not found.get(name) and f"{name}." not in MAY_CHANGE]
     if missing:
         raise ConfigError(f"{path}: [{missing[0]}] is missing, which every run has: restore the file")
 

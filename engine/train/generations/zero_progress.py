@@ -13,7 +13,7 @@ from engine.train.generations.gate import read_gates
 from engine.train.generations.rating import MatchLine, curve, player_of, read_lines
 from engine.train.generations.zero import Bounds
 from engine.train.generations.zero_config import CONFIG, ZeroConfig, read_file
-from engine.train.generations.zero_state import Clock, State, read_state, read_steps
+from engine.train.generations.zero_state import Clock, State, read_steps, recovered_state
 from engine.train.learning.metrics import read_metrics
 
 # Finished generations from whose hours the speed of a run is taken.
@@ -70,7 +70,7 @@ class Learned(NamedTuple):
 
 def read_progress(folder: Path) -> Progress:
     """Read the files of a run. Raises GoError if one cannot be read."""
-    state = read_state(folder / "state.json")
+    state = recovered_state(folder / "state.json", folder / "steps.jsonl")
     return Progress(
         folder,
         read_file(folder / CONFIG) if (folder / CONFIG).exists() else None,

@@ -6,7 +6,7 @@ sessions. Files are replaced atomically or extended by whole lines, so that a ki
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -61,6 +61,23 @@ def read_state(path: Path) -> State:
     counts = (state.generation, state.best)
     if state.step not in STEPS or not all(type(each) is int for each in counts) or not 0 <= state.best <= counts[0]:
         raise RunError(f"{path}: expected a generation, one of {' '.join(STEPS)} and a best generation, got {content}")
+    return state
+
+
+def recovered_state(path: Path, steps: Path) -> State:
+    """Return the state; that after all finished steps if its file was lost. Raises RunError.
+
+    From the start on, a run would replace its networks by others.
+    """
+    state = read_state(path)
+    return state if path.exists() else after_steps(state, read_steps(steps))
+
+
+def after_steps(state: State, lines: Iterable[Mapping[str, Any]]) -> State:
+    """Return the state after those of the lines, in order, that follow it."""
+    for line in lines:
+        if (line["generation"], line["step"]) == (state.generation, state.step):
+            state = state.after_step(state.generation if line.get("promoted") else None)
     return state
 
 

@@ -127,6 +127,18 @@ def test_a_configuration_that_was_cut_off_is_not_filled_up_with_defaults(
         config_of_run(tmp_path)
 
 
+def test_tables_that_may_change_as_a_whole_may_be_missing(tmp_path: Path) -> None:
+    begun = config_of_run(tmp_path, "tiny")
+    keep_config(tmp_path, begun)
+    path = tmp_path / "config.toml"
+    text = path.read_text()
+    begin = text.index("[cluster]")
+    end = text.find("\n[", begin)
+    path.write_text(text[:begin] + (text[end + 1 :] if end > 0 else ""))
+    assert "[cluster]" not in path.read_text()
+    assert config_of_run(tmp_path) == begun
+
+
 def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
     keep_config(tmp_path, config_of_run(tmp_path, "tiny"))
     with pytest.raises(ConfigError, match=r"config\.toml: run.games is 100 in this run but 7 in the command"):

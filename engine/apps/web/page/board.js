@@ -267,12 +267,12 @@ export function listenToBoard() {
   board.addEventListener("wheel", (event) => {
     if (event.ctrlKey || !page.state) return;
     event.preventDefault();
-    leaveFocused();
     // A notch of a wheel is 100 pixels or 3 lines; touch pads send many small parts of it.
     turned += event.deltaY * (event.deltaMode ? 33 : 1);
     const notches = Math.trunc(turned / 60);
     if (!notches) return;
     turned = 0;
+    leaveFocused();
     go({by: notches > 0 ? 1 : -1});
   }, {passive: false});
   new ResizeObserver(() => page.state && drawMarks()).observe(board);

@@ -97,6 +97,7 @@ async function restore({record, shown, variation, settings, switches, names, clo
     return;
   }
   kept = null;
+  page.restored = page.state.session;
   if (variation) await send("variation", {to: variation});
   await send("go", {to: shown});
   await send("switch", switches);

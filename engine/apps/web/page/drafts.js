@@ -1,15 +1,13 @@
 // What a person writes into the record: saved when the field is left, a moment after the last key, and when the page is
 // closed. A text belongs to the game and the position where the writing began.
 
-import {at, page, send, sendAtOnce, showError} from "/shared.js";
+import {at, page, send, sendAtOnce, setText} from "/shared.js";
 import {t} from "/texts.js";
 
 const WAIT_MILLISECONDS = 1000;
 // By field: the name of its text in `edit`, the text that the server knows, the one that is on its way there, and the
 // game and the position where the writing began.
 const drafts = new Map();
-// Names that this page has changed: they do not tell whether another game is shown.
-const changed = new Set();
 let show = () => {};
 
 const isPending = (field) => field.value !== drafts.get(field).known;
@@ -17,8 +15,9 @@ const isFocused = (field) => document.activeElement === field;
 
 const gameOf = ({session, open_game: number}) => ({session, number});
 
-// A server that was started again has the game from a record, under another number.
-const isOpen = ({session, number}) => session !== page.state.session || number === page.state.open_game;
+// A server that was started again and got the game from this page has it under another number.
+const isOpen = ({session, number}) =>
+  session === page.state.session ? number === page.state.open_game : page.restored === page.state.session;
 
 // The engine may move while a person writes: a comment belongs to the position where the writing began.
 function begin(field) {
@@ -45,7 +44,9 @@ async function write(field) {
   if (!isKept) {
     // While the connection is lost, the text waits in its field.
     if (page.isOffline) return;
-    showError(t("not_saved", {text}));
+    // It is nowhere else any more, so it stays until the person has read it.
+    setText(at("unsaved").querySelector("p"), t("not_saved", {text}));
+    at("unsaved").hidden = false;
     // What is typed on must neither go into another game nor be taken for keys that play there.
     if (isFocused(field)) return;
   }
@@ -90,6 +91,7 @@ export function listenToDrafts(names, showRecord) {
     });
     for (const event of ["change", "blur"]) field.addEventListener(event, () => write(field));
   }
+  at("unsaved").querySelector("button").addEventListener("click", () => { at("unsaved").hidden = true; });
   document.addEventListener("connected", writeDrafts);
   addEventListener("pagehide", () => {
     for (const [field, {game}] of drafts) {

@@ -244,6 +244,8 @@ function listenToKeys() {
   addEventListener("keydown", (event) => {
     if (!page.state || page.isOffline || at("keys").open || event.ctrlKey || event.metaKey || event.altKey) return;
     if (takesText(event.target) || event.target.matches("select")) return;
+    // A link that is shown to be copied: its keys are those of a text, but for the arrows.
+    if (event.target.matches("[readonly]") && (event.shiftKey || !event.key.startsWith("Arrow"))) return;
     if (Object.hasOwn(KEYS, event.key)) {
       event.preventDefault();
       KEYS[event.key]();

@@ -58,10 +58,11 @@ const linkable = ({shown, stones, komi, rules}) => JSON.stringify([recordOf(page
 async function share() {
   // A comment may still be on its way.
   await allSent();
+  const held = linkable(page.state);
   const answer = await fetch("/game.sgf");
   const link = location.origin + location.pathname + MARK + (await packed(await answer.text()));
   if (link.length > LONGEST_LINK) return showError(t("link_too_long"));
-  linked = linkable(page.state);
+  linked = held;
   at("link-label").hidden = false;
   at("link").value = link;
   at("link").select();
@@ -95,7 +96,7 @@ export function showShare() {
 
 // Text and links of this page are dragged into its fields and elsewhere; only a file is opened over a field.
 let isOwnDrag = false;
-const isForPage = (event) => !isOwnDrag && (event.dataTransfer.types.includes("Files") || !takesText(event.target));
+const isForPage = (event) => event.dataTransfer.types.includes("Files") || !(isOwnDrag || takesText(event.target));
 
 export function listenToSharing() {
   at("open").addEventListener("change", () => {
@@ -115,7 +116,8 @@ export function listenToSharing() {
   at("previous").addEventListener("click", () => { writeDrafts(); send("previous"); });
   addEventListener("paste", (event) => !takesText(event.target) && openTransfer(event.clipboardData));
   addEventListener("dragstart", () => { isOwnDrag = true; });
-  addEventListener("dragend", () => { isOwnDrag = false; });
+  // What is dragged may be gone before the drag ends.
+  for (const end of ["dragend", "pointerdown"]) addEventListener(end, () => { isOwnDrag = false; });
   addEventListener("dragover", (event) => {
     at("drop").hidden = !isForPage(event);
     if (isForPage(event)) event.preventDefault();
