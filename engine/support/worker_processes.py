@@ -63,8 +63,9 @@ class WorkerProcesses:
         try:
             connection.send(task)
         except OSError:
-            if connection.poll():
-                self._received(connection)  # raises what the process reported before its end
+            with suppress(OSError):
+                if connection.poll():
+                    self._received(connection)  # raises what the process reported before its end
             raise self._death(connection) from None
 
     def messages(self, asked: Iterable[Connection], seconds: float | None = None) -> Iterator[tuple[Connection, Any]]:

@@ -83,7 +83,7 @@ class Run:
 
         stop: also set here when the hours are over; an interruptible step ends then and is resumed in the next session.
         """
-        self._skip_finished_step()
+        self._settle_state()
         ended = threading.Event()
         if bounds.hours is not None:
             threading.Thread(target=self._stop_after, args=(bounds.hours, stop, ended), daemon=True).start()
@@ -105,7 +105,7 @@ class Run:
             ended.set()
         return self.state
 
-    def _skip_finished_step(self) -> None:
+    def _settle_state(self) -> None:
         """Write the state, after the next step if that step has its line: a kill came between the two writes.
 
         Done again, it would replace its figures by those of a step in which nothing was left to do.

@@ -23,6 +23,8 @@ MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "run.trainers", "
 MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "train.learning_rate")
 """Keys and sections that may change when a run is resumed; the new values are written to config.toml."""
 CONFIG = "config.toml"
+_NEWER = ("cluster",)
+"""Tables that runs lack which began before there were any."""
 _SUFFIX = ".toml"
 _PRESETS = Path(__file__).with_name("presets")
 _OPTIONS = settings_on("selfplay")
@@ -312,10 +314,10 @@ def keep_config(folder: Path, config: ZeroConfig) -> None:
 def _refuse_missing_tables(path: Path) -> None:
     """Raise ConfigError for a run's file that was cut off: defaults would take the place of what the run began with.
 
-    Tables that may change as a whole may be missing: runs that are older than them have none.
+    Runs may be older than _NEWER.
     """
     whole, found = read_toml(to_toml(ZeroConfig()), CONFIG), _tables_of(path)
-    missing = [name for name, table in whole.items() if table and not found.get(name) and f"{name}." not in MAY_CHANGE]
+    missing = [name for name, table in whole.items() if table and not found.get(name) and name not in _NEWER]
     if missing:
         raise ConfigError(f"{path}: [{missing[0]}] is missing, which every run has: restore the file")
 

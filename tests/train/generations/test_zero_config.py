@@ -115,7 +115,7 @@ def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:
     assert config_of_run(tmp_path, "tiny", ["run.games=7"]) == begun
 
 
-@pytest.mark.parametrize(("kept", "missing"), [("", "run"), ("[window]", "window")])
+@pytest.mark.parametrize(("kept", "missing"), [("", "run"), ("[window]", "window"), ("[rating]", "rating")])
 def test_a_configuration_that_was_cut_off_is_not_filled_up_with_defaults(
     tmp_path: Path, kept: str, missing: str
 ) -> None:
@@ -127,7 +127,7 @@ def test_a_configuration_that_was_cut_off_is_not_filled_up_with_defaults(
         config_of_run(tmp_path)
 
 
-def test_tables_that_may_change_as_a_whole_may_be_missing(tmp_path: Path) -> None:
+def test_a_run_that_began_before_there_were_clusters_goes_on(tmp_path: Path) -> None:
     begun = config_of_run(tmp_path, "tiny")
     keep_config(tmp_path, begun)
     path = tmp_path / "config.toml"

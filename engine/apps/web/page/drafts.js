@@ -8,6 +8,8 @@ const WAIT_MILLISECONDS = 1000;
 // By field: the name of its text in `edit`, the text that the server knows, the one that is on its way there, and the
 // game and the position where the writing began.
 const drafts = new Map();
+// What is said of the texts that were refused, by their field and game.
+const refused = new Map();
 let show = () => {};
 
 const isPending = (field) => field.value !== drafts.get(field).known;
@@ -33,6 +35,16 @@ function fieldsOf(field) {
   return {[name]: field.value, ...place, ...number};
 }
 
+// A refused text is nowhere else any more, so it stays until the person has read it.
+function refuse(field, text) {
+  refused.set(`${field.id} ${Object.values(drafts.get(field).game)}`, t("not_saved", {text}));
+  const box = at("unsaved");
+  setText(box.querySelector("p"), [...refused.values()].join("\n"));
+  if (!box.hidden) return;
+  box.hidden = false;
+  box.scrollIntoView({block: "nearest"});
+}
+
 async function write(field) {
   const draft = drafts.get(field);
   clearTimeout(draft.timer);
@@ -44,9 +56,7 @@ async function write(field) {
   if (!isKept) {
     // While the connection is lost, the text waits in its field.
     if (page.isOffline) return;
-    // It is nowhere else any more, so it stays until the person has read it.
-    setText(at("unsaved").querySelector("p"), t("not_saved", {text}));
-    at("unsaved").hidden = false;
+    refuse(field, text);
     // What is typed on must neither go into another game nor be taken for keys that play there.
     if (isFocused(field)) return;
   }
@@ -91,7 +101,12 @@ export function listenToDrafts(names, showRecord) {
     });
     for (const event of ["change", "blur"]) field.addEventListener(event, () => write(field));
   }
-  at("unsaved").querySelector("button").addEventListener("click", () => { at("unsaved").hidden = true; });
+  at("unsaved").querySelector("button").addEventListener("click", () => {
+    // A tap does not leave the field by itself, and the text in it would be refused again.
+    if (drafts.has(document.activeElement)) document.activeElement.blur();
+    refused.clear();
+    at("unsaved").hidden = true;
+  });
   document.addEventListener("connected", writeDrafts);
   addEventListener("pagehide", () => {
     for (const [field, {game}] of drafts) {

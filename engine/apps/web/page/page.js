@@ -244,8 +244,8 @@ function listenToKeys() {
   addEventListener("keydown", (event) => {
     if (!page.state || page.isOffline || at("keys").open || event.ctrlKey || event.metaKey || event.altKey) return;
     if (takesText(event.target) || event.target.matches("select")) return;
-    // A link that is shown to be copied: its keys are those of a text, but for the arrows.
-    if (event.target.matches("[readonly]") && (event.shiftKey || !event.key.startsWith("Arrow"))) return;
+    // A link that is shown to be copied is selected by these, and takes no other keys.
+    if (event.target.matches("[readonly]") && (event.shiftKey || event.key === "Home" || event.key === "End")) return;
     if (Object.hasOwn(KEYS, event.key)) {
       event.preventDefault();
       KEYS[event.key]();

@@ -58,9 +58,13 @@ const linkable = ({shown, stones, komi, rules}) => JSON.stringify([recordOf(page
 async function share() {
   // A comment may still be on its way.
   await allSent();
-  const held = linkable(page.state);
-  const answer = await fetch("/game.sgf");
-  const link = location.origin + location.pathname + MARK + (await packed(await answer.text()));
+  if (!page.state) return;
+  let held, record;
+  do {
+    held = linkable(page.state);
+    record = await (await fetch("/game.sgf")).text();
+  } while (held !== linkable(page.state));
+  const link = location.origin + location.pathname + MARK + (await packed(record));
   if (link.length > LONGEST_LINK) return showError(t("link_too_long"));
   linked = held;
   at("link-label").hidden = false;

@@ -3,7 +3,8 @@
 import {preference} from "/preferences.js";
 import {t} from "/texts.js";
 
-export const page = {state: null, isOffline: false};
+// restored: the session of the server that got the game back from this page.
+export const page = {state: null, isOffline: false, restored: null};
 export const at = (id) => document.getElementById(id);
 export const other = {black: "white", white: "black"};
 export const COLORS = ["black", "white"];
