@@ -173,7 +173,7 @@ class BookPage:
 class Notice:
     """How a record was read. rules: those that are used because it names none. left_out: number of variations.
 
-    more_games: number of games behind the first one, which alone is shown.
+    more_games: number of games after the first one, which alone is shown.
     """
 
     rules: str = ""

@@ -53,7 +53,7 @@ async function unpacked(text) {
 
 // What the link holds; it is shown until the record or the position is another.
 let linked = "";
-const linkable = ({shown, stones, komi, rules}) => JSON.stringify([recordOf(page.state), shown, stones, komi, rules]);
+const linkable = (state) => JSON.stringify([recordOf(state), state.shown, state.stones]);
 
 async function share() {
   // A comment may still be on its way.

@@ -110,7 +110,7 @@ export function showError(text) {
 
 // What a state says of the record, to see that it has changed.
 const OF_RECORD = [
-  "session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info",
+  "session", "open_game", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info",
 ];
 export const recordOf = (state) => JSON.stringify(OF_RECORD.map((name) => state[name]));
 
