@@ -10,6 +10,8 @@ the speed of the machine. `keima levels --measure` plays the ranks against each 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.errors import GoError
+
 
 @dataclass(frozen=True)
 class Level:
@@ -85,6 +87,16 @@ def rank_on(rank: str, width: int, height: int) -> str:
         return FULL
     wanted = RANKS.index(rank)
     return min(_ladder_on(width, height), key=lambda each: abs(RANKS.index(each) - wanted))
+
+
+def ranks_between(text: str, size: int) -> list[str]:
+    """Return the ranks of a size in a range, `4k-1d`, or a single one, the weakest first. Raises GoError."""
+    ladder = list(LEVELS[size])
+    first, dash, last = text.partition("-")
+    last = last if dash else first
+    if not {first, last} <= {*ladder} or ladder.index(first) > ladder.index(last):
+        raise GoError(f"no range of ranks: {text!r}; expected one such as {ladder[0]}-{ladder[-1]}, the weaker first")
+    return ladder[ladder.index(first) : ladder.index(last) + 1]
 
 
 def profile_of(rank: str) -> str:

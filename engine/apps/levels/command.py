@@ -8,7 +8,7 @@ import click
 
 from engine.errors import GoError
 from engine.settings.command import Command, refuse_given
-from engine.settings.levels import LEVELS, side_of_levels
+from engine.settings.levels import LEVELS, ranks_between, side_of_levels
 from engine.settings.options import options_of
 from engine.settings.searching import refuse_unused, search_params
 from engine.support.stopping import INTERRUPTED, stopping
@@ -21,8 +21,8 @@ def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
     """Print how players of each rank choose their moves, or measure how strong they are by matches.
 
     With --measure, neighboring ranks play each other, GNU Go and KataGo, limited by visits, so that the load of the
-    machine does not matter. To continue a stopped run, repeat the command with the same --out; a larger --games or
-    another program adds games.
+    machine does not matter. To continue a stopped run, repeat the command with the same --out; more games of each
+    pairing, other ranks or another program add to it.
     """
     if size not in LEVELS and measures:
         raise GoError(f"{size}x{size} has no ranks of its own: {', '.join(f'{each}x{each}' for each in LEVELS)}")
@@ -47,10 +47,11 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     from engine.support.progress import ProgressBar
 
     refuse_unused(options)
+    between = ranks_between(options["ranks"], size) if options["ranks"] else []
     evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
     commands = {each: options[each] for each in OPPONENTS if options[each]}
     identity = identity_of(options["net"], options["profile"])
-    asked = Measurement(size, options["games"], identity, frozenset(commands))
+    asked = Measurement(size, options["games"], identity, frozenset(commands), tuple(between))
     players = Players(evaluator, network, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
     total = asked.games * len(asked.pairings())

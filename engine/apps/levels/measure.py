@@ -18,12 +18,16 @@ ANCHOR = GNUGO.players()[-1]
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured. games: of each pairing. opponents: names of the programs that meet some ranks."""
+    """What is measured.
+
+    games: of each pairing. opponents: names of the programs that meet some ranks. ranks: that play, empty for all.
+    """
 
     size: int
     games: int
     network: str
     opponents: frozenset[str] = frozenset()
+    ranks: tuple[str, ...] = ()
 
     @property
     def fixed(self) -> dict[str, Any]:
@@ -33,7 +37,7 @@ class Measurement:
 
     def pairings(self) -> list[tuple[str, str]]:
         """Return who meets whom: neighbors, ranks two apart, and the programs with the ranks that are to meet them."""
-        ranks = list(LEVELS[self.size])
+        ranks = self.ranks or tuple(LEVELS[self.size])
         found = [*pairwise(ranks), *zip(ranks, ranks[2:], strict=False)]
         for name, opponent in OPPONENTS.items():
             if name in self.opponents:

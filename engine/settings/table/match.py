@@ -125,6 +125,13 @@ MATCH_ROWS: tuple[Setting, ...] = (
             reason="An interval of 70 Elo for a step between two ranks takes some 100 games.",
         ),
         text(
+            "ranks",
+            "Play only games of these ranks, such as 4k-1d: more of them where the steps are to be known better.",
+            "",
+            metavar="FIRST-LAST",
+            default_text="all",
+        ),
+        text(
             "gnugo",
             "Command of GNU Go, which some ranks meet at its levels 1, 4, 7 and 10.",
             "",

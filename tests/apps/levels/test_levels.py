@@ -15,7 +15,7 @@ from engine.apps.levels.report import levels_table
 from engine.errors import GoError
 from engine.game import Game
 from engine.search.params import SearchParams
-from engine.settings.levels import LEVELS
+from engine.settings.levels import LEVELS, ranks_between
 from engine.support.tables import print_tables
 from engine.vertex import PASS
 from keima import main
@@ -144,6 +144,22 @@ def test_neighbors_meet_and_programs_meet_some(size: int) -> None:
         *((rank, f"gnugo-{level}") for rank in ("10k", "7k") for level in (1, 4, 7, 10)),
         *((rank, f"katago-{visits}") for rank in ("1d", "4d") for visits in (8, 32)),
     }
+
+
+def test_a_range_of_ranks_plays_among_itself_and_adds_to_the_games_of_a_run(tmp_path: Path) -> None:
+    some = Measurement(19, 3, "net", ALL, tuple(ranks_between("7k-5k", 19)))
+    assert some.pairings() == [("7k", "6k"), ("6k", "5k"), ("7k", "5k"), *(("7k", f"gnugo-{n}") for n in (1, 4, 7, 10))]
+    *_, found = measure(Measurement(19, 1, "net"), Quitters(), tmp_path, NEVER)
+    *_, more = measure(some, Quitters(), tmp_path, NEVER)
+    assert len(more) == len(found) + 3 * 2 + 4 * 3, "a game of each of the first three pairings was there"
+    assert ranks_between("3k", 19) == ["3k"]
+
+
+@pytest.mark.parametrize("text", ["1d-4k", "4k-9d", "4k-", "-", "4k-1d-2d", "full"])
+def test_what_is_no_range_of_ranks_is_refused(text: str) -> None:
+    answer = CliRunner().invoke(main, ["levels", "--measure", "--ranks", text])
+    assert answer.exit_code != 0
+    assert f"no range of ranks: {text!r}; expected one such as 21k-6d" in answer.output
 
 
 def test_ratings_are_above_gnugo_at_level_10() -> None:
