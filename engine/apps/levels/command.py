@@ -54,10 +54,12 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     asked = Measurement(size, options["games"], identity, frozenset(commands), tuple(between))
     players = Players(evaluator, network, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
-    total = asked.games * len(asked.pairings())
-    with claimed(out), stopping() as stop, ProgressBar(sys.stderr, total) as progress:
+    wanted = {*asked.games_in_order()}
+    with claimed(out), stopping() as stop, ProgressBar(sys.stderr, len(wanted)) as progress:
         for results in measure(asked, players, out, stop.is_set):
-            progress.update(f"{size}x{size}", len(results))
+            # A run may have games of other ranks as well.
+            done = sum(each.game in wanted for each in results)
+            progress.update(f"{size}x{size}", done, line=f"{size}x{size}: {done} of {len(wanted)} games")
         stopped = stop.is_set()
     print_tables(sys.stdout, [levels_table(size, results)])
     evaluator.close()

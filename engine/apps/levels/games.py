@@ -121,6 +121,11 @@ class Result:
     points: float
     moves: int
 
+    @property
+    def game(self) -> tuple[str, str, int]:
+        """Who played, and the number of the game between them."""
+        return self.first, self.second, self.number
+
 
 class Players:
     """Creates the players of games by their names: a rank, or one of an opponent. Thread-safe.

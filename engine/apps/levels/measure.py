@@ -44,6 +44,10 @@ class Measurement:
                 found += [(rank, player) for player in opponent.players() for rank in opponent.meets if rank in ranks]
         return found
 
+    def games_in_order(self) -> list[tuple[str, str, int]]:
+        """Return the players and the number of each game; all pairings grow together, so that a stopped run has all."""
+        return [(*players, number) for number in range(self.games) for players in self.pairings()]
+
 
 def measure(
     asked: Measurement, players: Players, out: Path | None, is_stopped: Callable[[], bool]
@@ -52,14 +56,8 @@ def measure(
     folder = RunFolder(out, asked.fixed)
     results = folder.read(lambda line: Result(**line), "result of a game")
     yield results
-    known = {(each.first, each.second, each.number) for each in results}
-    # All pairings grow together, so that a stopped run has intervals for all.
-    missing = [
-        (first, second, number)
-        for number in range(asked.games)
-        for first, second in asked.pairings()
-        if (first, second, number) not in known
-    ]
+    known = {each.game for each in results}
+    missing = [game for game in asked.games_in_order() if game not in known]
     with ThreadPoolExecutor(players.games_at_once, thread_name_prefix="games") as threads:
         games = [threads.submit(play_game, players, *each, is_stopped) for each in missing]
         try:
