@@ -47,7 +47,7 @@ class Checkpoint:
         try:
             return safetensors.torch.load_file(path)
         except (OSError, safetensors.SafetensorError) as error:
-            raise CheckpointError(f"{path}: {error}") from error
+            raise _damaged(path, error) from error
 
     def has(self, part: str) -> bool:
         """Return whether there are tensors of a part that not every run has."""
@@ -110,7 +110,7 @@ def open_checkpoint(folder: Path) -> Checkpoint:
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: {error}") from error
+        raise _damaged(path, error) from error
     found = (state.get("format"), state.get("version")) if isinstance(state, dict) else state
     if found != (FORMAT, VERSION):
         raise CheckpointError(f"{path}: expected format {FORMAT} {VERSION}, got {found}")
@@ -142,6 +142,13 @@ def restore(wanted: Tensors, stored: Tensors, file: str) -> None:
 def _folders(run: Path) -> list[Path]:
     """Return the folders of complete checkpoints, oldest first."""
     return sorted(path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".part")
+
+
+def _damaged(path: Path, error: Exception) -> CheckpointError:
+    """Return the error for a file of a checkpoint that cannot be read; it names an older one to go on from."""
+    older = [each for each in _folders(path.parent.parent.parent) if each < path.parent]
+    advice = f"; to go on from {older[-1].name}, delete {path.parent}" if older else ""
+    return CheckpointError(f"{path}: {error}{advice}")
 
 
 def _write_synced(path: Path, data: bytes) -> None:

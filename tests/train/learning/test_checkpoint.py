@@ -87,3 +87,16 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: str, text: 
     (folder / name).write_text(content)
     with pytest.raises(CheckpointError, match=text):
         open_checkpoint(folder).tensors("model")
+
+
+@pytest.mark.parametrize("name", ["state.json", "model.safetensors"])
+def test_the_error_of_a_damaged_newest_checkpoint_names_an_older_one_to_go_on_from(tmp_path: Path, name: str) -> None:
+    for step in (1, 2, 3):
+        folder = save_checkpoint(tmp_path, step, {"model": net(1).state_dict()}, {}, keep=3)
+    (folder / name).write_text("{")
+    with pytest.raises(CheckpointError, match=f"{name}: .*; to go on from step-00000002, delete {folder}$"):
+        open_checkpoint(folder).tensors("model")
+    for older in (1, 2):
+        (tmp_path / f"checkpoints/step-{older:08d}").rename(tmp_path / f"{older}")
+    with pytest.raises(CheckpointError, match=f"{name}: (?!.*to go on)"):
+        open_checkpoint(folder).tensors("model")
