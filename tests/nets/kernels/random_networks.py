@@ -25,6 +25,7 @@ from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.random import Layers, random_spec
 from engine.nets.spec import Activation, NestedBottleneckBlock, NetSpec, Score, ValueKind, tensors
 from engine.nets.torch_modules.model import TorchModel
+from engine.support.progress import ProgressBar
 from tests.nets.examples import random_inputs
 from tests.nets.kernels.lanes import OF_INTEGERS
 
@@ -162,9 +163,11 @@ def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> fl
     return largest
 
 
-def wrong_cases(count: int, seed: int) -> Iterator[str]:
+def wrong_cases(count: int, seed: int, progress: ProgressBar | None = None) -> Iterator[str]:
     """Yield a line for each of `count` random cases that is wrong."""
     for number in range(count):
+        if progress is not None:
+            progress.update("networks", number, line=f"{number} of {count} networks")
         what, error, bound, is_intact = differences(np.random.default_rng([seed, number]))
         if not is_intact or error > bound:
             yield f"case {number}: {what}: error {error:.2g}, canaries {'intact' if is_intact else 'changed'}"
@@ -178,9 +181,10 @@ def main() -> int:
     asked = parser.parse_args()
     torch.set_num_threads(1)
     wrong = 0
-    for line in wrong_cases(asked.count, asked.seed):
-        print(line, flush=True)
-        wrong += 1
+    with ProgressBar(sys.stderr, asked.count) as progress:
+        for line in wrong_cases(asked.count, asked.seed, progress):
+            print(line, flush=True)
+            wrong += 1
     print(f"{asked.count} random networks: {wrong} wrong")
     return int(wrong > 0)
 
