@@ -1,7 +1,8 @@
 """Keeps both players' clocks and decides how many seconds the next move should and may take.
 
 Knows nothing of search or GTP. A `Clock` measures each color's own moves, because some controllers never send
-`time_left`; when a controller does (`set_time_left`), its value replaces the measured one.
+`time_left`; when a controller does (`set_time_left`), its value replaces the measured one. The difference is the lag of
+the connection, for which later moves keep time back.
 """
 
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from engine.color import BLACK, WHITE
 
@@ -37,6 +39,13 @@ _MOST_RESERVED, _MOST_RESERVED_BESIDE_INCREMENT = 0.9, 0.5
 _MAX_LAG_SHARE = 0.2
 _SHORT_LAG = 0.05
 _MAX_SHORT_LAG_SHARE = 0.5
+# The lag that reports of a controller show is reserved in full, for each own move until the game has two moves a point.
+# One move shows at most this much, so that a connection that was lost once does not count as slow.
+_MOST_LAG = 3.0
+_REMEMBERED_MOVES = 200
+# Reports in whole seconds are off by up to this much. A report of more time than was left, by more than this, is a
+# correction and no measurement.
+_ROUNDING = 1.0
 # With an increment, one move takes at most this share of the bank on top of the increment.
 _MAX_FISCHER_SHARE = 0.25
 # The hardest move takes at most this share of the bank, and at most this multiple of its planned time.
@@ -130,6 +139,31 @@ class _Side:
     in_overtime: bool = False
 
 
+@dataclass
+class _Lag:
+    """Seconds by which a color's moves are longer on the controller's clock than measured here.
+
+    since_report: own moves since the last report.
+    """
+
+    seconds: float = 0.0
+    moves: float = 0.0
+    since_report: int = 0
+
+    def observe(self, missing: float) -> None:
+        """Take note of a report of `missing` seconds less than the moves since the last one had left."""
+        moves = self.since_report
+        if moves and missing >= -_ROUNDING:
+            kept = min(1.0, _REMEMBERED_MOVES / (self.moves + moves))
+            self.seconds = kept * (self.seconds + min(missing, moves * _MOST_LAG))
+            self.moves = kept * (self.moves + moves)
+
+    @property
+    def of_a_move(self) -> float:
+        """Seconds of lag to expect at each move: the mean, less what whole seconds round off."""
+        return max(0.0, self.seconds - _ROUNDING / 2) / max(1.0, self.moves)
+
+
 class Clock:
     """The clocks of both colors under one time system.
 
@@ -147,6 +181,8 @@ class Clock:
         self.lag_buffer = lag_buffer
         self._now = now
         self._running: tuple[int, float] | None = None
+        # Kept from game to game, as the connection is.
+        self._lags = {color: _Lag() for color in (BLACK, WHITE)}
         self.configure(settings)
 
     def configure(self, settings: TimeSettings | None) -> None:
@@ -161,6 +197,8 @@ class Clock:
             color: _Side(settings.main, settings.period, settings.count, settings.has_periods and settings.main == 0)
             for color in (BLACK, WHITE)
         }
+        for lag in self._lags.values():
+            lag.since_report = 0
 
     def start(self, color: int) -> None:
         """Start the clock of the color whose turn begins."""
@@ -174,6 +212,7 @@ class Clock:
         self._running = None
         elapsed = max(0.0, self._now() - since)
         self._charge(self._sides[color], elapsed)
+        self._lags[color].since_report += 1
         return elapsed
 
     @contextmanager
@@ -194,13 +233,23 @@ class Clock:
             self._running = None
 
     def set_time_left(self, color: int, seconds: float, count: int) -> None:
-        """Set a color's time: main time if count is 0, else seconds for `count` stones or periods."""
+        """Set a color's time: main time if count is 0, else seconds for `count` stones or periods.
+
+        What is missing beside the moves that were charged is taken for the lag of the connection.
+        """
         seconds = max(0.0, seconds)
         if self.settings is None and seconds > 0:
             # The controller reports time but never sent settings: plan with the reported time as absolute time.
             self.configure(TimeSettings(Kind.ABSOLUTE, seconds))
         settings, side = self.settings or NO_LIMIT, self._sides[color]
-        if count > 0 and settings.has_periods:
+        in_overtime = count > 0 and settings.has_periods
+        # Byo-yomi periods renew themselves, and overtime that has just begun was not measured: neither shows a lag.
+        was_left, was_count = self.time_left(color)
+        renewed = in_overtime and settings.kind is Kind.BYOYOMI
+        if (in_overtime, count) == (side.in_overtime, was_count) and not renewed:
+            self._lags[color].observe(was_left - seconds)
+        self._lags[color].since_report = 0
+        if in_overtime:
             side.main, side.period, side.count, side.in_overtime = 0.0, seconds, count, True
         else:
             side.main, side.period, side.count, side.in_overtime = seconds, settings.period, settings.count, False
@@ -216,11 +265,11 @@ class Clock:
         move_number: moves of both colors so far. area: number of points of the board.
         The time since `start` is already subtracted.
         """
-        settings, side = self.settings or NO_LIMIT, self._sides[color]
+        settings = self.settings or NO_LIMIT
         if settings.kind is Kind.NONE:
             return None
         plan = self._overtime_plan if settings.has_periods else self._bank_plan
-        allotment = plan(settings, side, move_number, area)
+        allotment = plan(settings, color, move_number, area)
         # Loading the engine may have used part of the move's time already.
         waited = self._now() - self._running[1] if self._running is not None and self._running[0] == color else 0.0
         return replace(
@@ -229,41 +278,46 @@ class Clock:
             most_seconds=max(MIN_SECONDS, allotment.most_seconds - waited),
         )
 
-    def _lag(self, share: float) -> float:
-        short = min(_SHORT_LAG, _MAX_SHORT_LAG_SHARE * share)
-        return min(self.lag_buffer, max(_MAX_LAG_SHARE * share, short))
-
-    def _less_lag(self, seconds: float, most: float, *, is_kept: bool) -> Allotment:
-        """Subtract the lag buffer from both times."""
+    def _less_lag(self, seconds: float, most: float, *, is_kept: bool, measured: float = 0.0) -> Allotment:
+        """Subtract the lag buffer, or a lag that was measured and is longer, from both times."""
         most = max(seconds, most)
-        return Allotment(seconds - self._lag(seconds), most - self._lag(most), is_kept)
+        return Allotment(seconds - self._lag(seconds, measured), most - self._lag(most, measured), is_kept)
 
-    def _overtime_plan(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> Allotment:
+    def _lag(self, share: float, measured: float) -> float:
+        short = min(_SHORT_LAG, _MAX_SHORT_LAG_SHARE * share)
+        return max(min(self.lag_buffer, max(_MAX_LAG_SHARE * share, short)), min(measured, _MOST_RESERVED * share))
+
+    def _overtime_plan(self, settings: TimeSettings, color: int, move_number: int, area: int) -> Allotment:
         """Plan a move under Canadian or byo-yomi time."""
-        is_canadian = settings.kind is Kind.CANADIAN
+        side, is_canadian = self._sides[color], settings.kind is Kind.CANADIAN
+        less_lag = partial(self._less_lag, measured=self._lags[color].of_a_move)
         if side.in_overtime and is_canadian:
             share = side.period / max(1, side.count)
-            return self._less_lag(share, _most_of_period(side.period, side.count), is_kept=side.count > 1)
+            return less_lag(share, _most_of_period(side.period, side.count), is_kept=side.count > 1)
         spare = 0 if is_canadian else max(0, side.count - _KEPT_PERIODS)
         if side.in_overtime:
             most = side.period + (settings.period if spare else 0.0)
-            return self._less_lag(side.period, most, is_kept=False)
+            return less_lag(side.period, most, is_kept=False)
         # The first overtime period is still whole behind the main time, so a move may run into it, but no further.
         # `pace` is granted at every move anyway; only the main time is divided among the moves left.
         left = _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
         bound = settings.pace + side.main
         share = min(settings.pace + side.main / left * _weight(move_number, area), bound)
-        return self._less_lag(share, min(bound, share + _MOST_BANK_SHARE * side.main), is_kept=True)
+        return less_lag(share, min(bound, share + _MOST_BANK_SHARE * side.main), is_kept=True)
 
-    def _bank_plan(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> Allotment:
+    def _bank_plan(self, settings: TimeSettings, color: int, move_number: int, area: int) -> Allotment:
         """Plan a move under absolute or Fischer time."""
-        left = _own_moves_left(move_number, area)
+        side, left = self._sides[color], _own_moves_left(move_number, area)
         # The reserve must last if the game goes on to two moves a point.
         most_left = max(left, (_LONGEST * area - move_number) / 2)
         each = max(_RESERVE_PER_MOVE, self.lag_buffer - settings.increment)
-        is_granted = settings.increment > self.lag_buffer
+        expected = self._lags[color].of_a_move
+        is_granted = settings.increment > max(self.lag_buffer, expected)
         most_reserved = _MOST_RESERVED_BESIDE_INCREMENT if is_granted else _MOST_RESERVED
-        reserve = min(each * most_left, _MAX_RESERVE_SHARE * settings.main, most_reserved * side.main)
+        cap = _MAX_RESERVE_SHARE * settings.main
+        assumed = min(each * most_left, cap)
+        measured = max(0.0, expected - settings.increment) * most_left + min(_RESERVE_PER_MOVE * most_left, cap)
+        reserve = min(max(assumed, measured), most_reserved * side.main)
         bank = max(0.0, side.main - reserve)
         share = bank / left * _weight(move_number, area)
         if settings.increment > 0:

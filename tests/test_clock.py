@@ -235,6 +235,77 @@ def test_a_full_game_uses_four_fifths_of_the_time(settings: TimeSettings, area: 
     assert played.used >= 0.8 * played.granted
 
 
+def play_reported(
+    settings: TimeSettings, area: int, length: int, lag: Callable[[int], float], lag_buffer: float, seed: int
+) -> tuple[float, list[float]]:
+    """Play one color's moves, some of them hard, on the clock of a controller that reports it in whole seconds.
+
+    lag: seconds that the controller adds at each move. Return the time left and the seconds of each move.
+    """
+    hands, dice, left, moves = Hands(), random.Random(seed), settings.main, list[float]()
+    clock = Clock(settings, lag_buffer, hands)
+    for move in range(0, length, 2):
+        clock.set_time_left(BLACK, int(left), 0)
+        allotment = clock.allotment(BLACK, move, area)
+        assert allotment is not None
+        planned = allotment.most_seconds if dice.random() < 0.15 else allotment.seconds * dice.choice([0.3, 1.0, 1.0])
+        think(clock, hands, BLACK, planned + 0.02)
+        moves.append(planned)
+        left += settings.increment - planned - 0.02 - lag(move)
+    return left, moves
+
+
+@pytest.mark.parametrize(
+    ("area", "length", "main", "lag"),
+    [(81, 80, 30.0, 0.4), (81, 90, 60.0, 0.3), (169, 160, 120.0, 0.5), (361, 240, 60.0, 0.3), (361, 340, 300.0, 0.5)],
+)
+@pytest.mark.parametrize("lag_buffer", [0.2, 0.5, 1.0])
+def test_a_lag_that_reports_show_loses_no_game_whatever_the_buffer(
+    area: int, length: int, main: float, lag: float, lag_buffer: float
+) -> None:
+    for settings in (TimeSettings(Kind.ABSOLUTE, main), TimeSettings(Kind.FISCHER, main, increment=0.1)):
+        for seed in range(5):
+            left, _ = play_reported(settings, area, length, lambda _: lag, lag_buffer, seed)
+            assert left > 0
+
+
+def test_whole_seconds_are_no_lag() -> None:
+    settings = TimeSettings(Kind.ABSOLUTE, 60)
+    for seed in range(5):
+        left, _ = play_reported(settings, 81, 55, lambda _: 0.0, 0.5, seed)
+        unreported = play_moods(settings, 81, 55, 0.15, 0.5, seed)
+        assert left < 60 - 0.8 * unreported.used
+
+
+def test_a_connection_that_was_lost_once_is_not_slow_for_the_rest_of_the_game() -> None:
+    hands, left = Hands(), 600.0
+    clock, other = Clock(ABSOLUTE_600, 0.0, hands), Clock(ABSOLUTE_600, 0.0, hands)
+    for move in range(0, 80, 2):
+        left -= 2.0 if move else 122.0
+        think(clock, hands, BLACK, 2.0)
+        clock.set_time_left(BLACK, left, 0)
+    other.set_time_left(BLACK, left, 0)
+    now, without = budget_of(clock, BLACK, 80, 361), budget_of(other, BLACK, 80, 361)
+    assert now is not None and without is not None
+    assert 0.9 * without < now < without
+
+
+def test_canadian_overtime_leaves_the_lag_that_its_reports_show() -> None:
+    hands = Hands()
+    clock = Clock(TimeSettings(Kind.CANADIAN, 0, 60, 20), 0.1, hands)
+    clock.set_time_left(BLACK, 60, 20)
+    before = budget_of(clock, BLACK, 0, 361)
+    left = 60.0
+    for stones in range(19, 9, -1):
+        think(clock, hands, BLACK, 1.0)
+        left -= 3.0
+        clock.set_time_left(BLACK, left, stones)
+    after = budget_of(clock, BLACK, 20, 361)
+    assert before == pytest.approx(3.0 - 0.1)
+    assert after is not None
+    assert 1.0 < after < 1.5, "of 3 seconds a stone 2 go into the connection"
+
+
 def play_moods(settings: TimeSettings, area: int, length: int, hard: float, lag: float, seed: int) -> Played:
     """Play one color's moves: a share of `hard` ones takes all it may, the rest 40 % to 100 % of the plan, all late."""
     hands, played, dice = Hands(), Played(granted=settings.main), random.Random(seed)
