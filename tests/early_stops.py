@@ -23,7 +23,7 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.players.moves import safe_vertices
-from engine.search.figures import Figures
+from engine.search.statistics import Statistics
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.position import Root
@@ -61,7 +61,7 @@ class Stops:
 def stops_of(evaluator: Evaluator, positions: Sequence[Position], visits: int) -> tuple[list[int], dict[str, Stops]]:
     """Return the moves at the end of the searches, and each rule's stops."""
     ends, found = dict[int, int](), {name: Stops() for name in RULES}
-    figures = [Figures() for _ in positions]
+    figures = [Statistics() for _ in positions]
 
     def look(place: int, tree: Tree, root: Root) -> None:
         move = choose_vertex(tree, root, _PARAMS, 0.0, np.random.default_rng(0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from engine.color import EMPTY, for_color, opponent
 from engine.game import Game, Move
 from engine.players.base import Avoided, Decision, Limits, Player, all_but
-from engine.players.moves import liberties_of, safe_vertices
+from engine.players.moves import safe_liberties, safe_vertices
 from engine.rules import Scoring, Tax
 from engine.scoring import area_score
 from engine.vertex import PASS, neighbors
@@ -76,7 +76,7 @@ class CleanUp:
         # Under area rules a capture in own territory is free, so filling liberties never seems to lose points.
         game, found = as_it_stands(game), Decision(PASS)
         dead = self.left(game, color)
-        for moves in (liberties_of(game, color, dead), moves_around(game, color, dead)):
+        for moves in (safe_liberties(game, color, dead), moves_around(game, color, dead)):
             if not moves:
                 continue
             other = think(game, {color: all_but(moves, 1, game.width, game.height)})

@@ -40,7 +40,7 @@ def moves_made(game: Game) -> int:
     return max(game.move_number, stones + game.captured(BLACK) + game.captured(WHITE))
 
 
-def liberties_of(game: Game, color: int, stones: Collection[int]) -> set[int]:
+def safe_liberties(game: Game, color: int, stones: Collection[int]) -> set[int]:
     """Return the safe moves of a color on the liberties of stones."""
     beside = {near for vertex in stones for near in neighbors(vertex, game.width)}
     return beside.intersection(safe_vertices(game, color))

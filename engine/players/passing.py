@@ -7,7 +7,7 @@ from engine.board.tactics import breathes_after
 from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.game import Game
 from engine.players.judge import Judgement
-from engine.players.moves import liberties_of, moves_made, safe_vertices
+from engine.players.moves import moves_made, safe_liberties, safe_vertices
 from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import neighbors, points, policy_index
 
@@ -92,7 +92,7 @@ def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
 
     These are points between the colors, and liberties of dead enemy stones that cannot be removed by agreement.
     """
-    captures = liberties_of(game, color, standing_dead(game, color, judgement))
+    captures = safe_liberties(game, color, standing_dead(game, color, judgement))
     return sorted({*open_points(game, color, judgement), *captures})
 
 

@@ -27,7 +27,7 @@ def visited_moves(tree: Tree, node: int) -> list[VisitedMove]:
     return sorted(found, key=lambda move: -move.visits)
 
 
-def node_after(tree: Tree, node: int, moves: Sequence[int]) -> int | None:
+def node_below(tree: Tree, node: int, moves: Sequence[int]) -> int | None:
     """Return the node after some moves below a node, None if they were not visited."""
     for vertex in moves:
         after = {move.vertex: move.child for move in visited_moves(tree, node)}

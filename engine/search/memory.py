@@ -98,9 +98,11 @@ class Memory:
 
 
 def write_memory(
-    record: np.void, params: SearchParams, network: str, rules: Rules, root: Root, doubling: float
+    record: np.void, params: SearchParams, network: str, rules: Rules, root: Root, doubling: float, *, doubts: bool
 ) -> None:
     """Write into a record of KERNEL_PARAMS what the memory needs, if it is used.
+
+    doubts: whether counted scores are doubted, on which those of finished games depend by territory rules.
 
     memory_seed is a number that differs where values of one position must not be mixed.
     """
@@ -109,6 +111,7 @@ def write_memory(
     record["remember_visits"] = params.remember_visits
     parts = (
         *(network, rules, root.board.shape, root.region.tobytes(), root.dead.tobytes(), root.cautious, doubling),
+        doubts and not rules.is_area,
         np.where(root.avoid > 1, root.avoid, 0).tobytes(),
         *(params.ignores_past, params.ignores_all_past, params.conservative_pass, params.repeated_shape_penalty),
         *(params.human_profile, params.human_own_weightful, params.human_opponent_weightful),

@@ -17,7 +17,6 @@ from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.search.driver import PATIENT_SECONDS, POLL_SECONDS, Driver, worker_count
 from engine.search.expansion import temper, write_human_priors
-from engine.search.figures import Figures
 from engine.search.human import WithHumanPolicy
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, score_center, write_params
 from engine.search.memory import Memory, write_memory
@@ -42,6 +41,7 @@ from engine.search.root import (
     without_past,
 )
 from engine.search.root_evaluation import evaluate_root, root_symmetries, turn_first_row
+from engine.search.statistics import Statistics
 from engine.search.stoppers import SearchStats, Stopper, waits
 from engine.search.throughput import LARGEST_BATCH, Load, load_of_visits
 from engine.search.tree import (
@@ -110,8 +110,7 @@ class Search:
         self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
         self._searches, self._is_repeatable = 0, False
         self.mirrored: dict[int, int] = {}
-        self.doubts_counts = self._has_doubted = False
-        self._ignored_past = self._passes_on = self._has_dropped = False
+        self.doubts_counts = self._has_doubted = self._ignored_past = self._passes_on = self._has_dropped = False
         self._doubling, self._mirror, self.memory, self._center = 0.0, Mirror(), Memory(), 0.0
         self._stored: Any = None
         self._written: tuple[SearchParams, Mirror] | None = None
@@ -269,7 +268,7 @@ class Search:
         """
         self._searches += 1
         self._start, self._visits_before = time.monotonic(), self._visits()
-        self._figures = Figures()
+        self._statistics = Statistics()
         if self.params.max_playouts > 0:
             max_visits = min(NO_LIMIT if max_visits is None else max_visits, self._visits() + self.params.max_playouts)
         self._records["visits"] = NO_LIMIT if max_visits is None else min(max_visits, NO_LIMIT)
@@ -386,14 +385,14 @@ class Search:
 
     def _refresh(self) -> None:
         """Recompute what dropped moves and the new center of the score utility change in a kept tree."""
-        numbers, work, size = Params(self._records[0], SCORE_TABLE), self._scratch.work, self.size()
+        params, work, size = Params(self._records[0], SCORE_TABLE), self._scratch.work, self.size()
         if self._has_dropped:
-            recompute_root(self.tree, numbers, work)
+            recompute_root(self.tree, params, work)
             self._write_params(float(self.tree.nodes[ROOT]["score"]))
             self._has_dropped = False
         center = float(self._records[0]["score_center"])
         if size == 1 or abs(center - self._center) > tolerance_of(size):
-            recompute_tree(self.tree, numbers, work)
+            recompute_tree(self.tree, params, work)
             self._center = center
 
     def _write_params(self, expected_score: float) -> None:
@@ -404,7 +403,8 @@ class Search:
             write_mirror(record, self._mirror)
             self._written = self.params, self._mirror
         record["score_center"] = score_center(expected_score, float(record["root_of_area"]), self.params)
-        write_memory(record, self.params, self.memory.network, self._rules, self.root, self._doubling)
+        values = self._rules, self.root, self._doubling
+        write_memory(record, self.params, self.memory.network, *values, doubts=self._has_doubted)
         # Each search of a game needs other random numbers, and the same ones in every run with this seed.
         record["seed"] = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
         record["generator"] = 2 * record["seed"] + 1
@@ -419,7 +419,7 @@ class Search:
         return int(visits_made(self.tree))
 
     def _stats(self) -> SearchStats:
-        return self._figures.of(self.tree, self._visits_before, time.monotonic() - self._start)
+        return self._statistics.of(self.tree, self._visits_before, time.monotonic() - self._start)
 
     def _restore_priors(self) -> None:
         """Restore the root's priors without noise and temperature."""

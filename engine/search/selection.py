@@ -175,7 +175,7 @@ def _read_children(
     work[2] the weights, work[3] the links.
     """
     nodes, links, children, total, seen_prior = tree.nodes, tree.links, tree.nodes[node].children, 0.0, 0.0
-    pending, utilities, weights, numbers = work[0], work[1], work[2], work[3]
+    pending, utilities, weights, link_of = work[0], work[1], work[2], work[3]
     # Unsigned, so that an index needs no check for counting from the end: each link is waited for.
     link = np.uint32(nodes[node].first_link)
     for edge in range(children):
@@ -192,7 +192,7 @@ def _read_children(
         pending[edge] = child.pending
         if skips and child.visits == 0 and child.pending > 0:
             pending[edge] = -1.0
-        numbers[edge] = link
+        link_of[edge] = link
         total += weight
         link = np.uint32(each.next)
     return total, seen_prior
@@ -320,10 +320,10 @@ def choose_edge(
     vertex the depth below which a move must not be played. avoid_depth: its maximum. board, last: the position and the
     move that led to it. work: [4, E].
     """
-    e, numbers, nodes = params.numbers, params.numbers, tree.nodes
+    numbers, nodes = params.numbers, tree.nodes
     policy = _drawn_policy(tree, numbers, node, depth)
     weightless = policy == _WEIGHTLESS
-    e.is_weightless = int(weightless)
+    numbers.is_weightless = int(weightless)
     edge_vertex, codes = tree.edge_vertex[node], tree.edge_prior[node]
     if policy != _OWN:
         codes = tree.human_prior[node]
@@ -332,20 +332,20 @@ def choose_edge(
     sign, closes = black_value(1.0, color), depth < avoid_depth
     has_rave = tree.rave_visits.shape[0] > 0
     is_plain_root = depth == 0 and not weightless
-    noise = e.wide_root_noise if is_plain_root else 0.0
+    noise = numbers.wide_root_noise if is_plain_root else 0.0
     power = 1.0 / (4.0 * noise + 1.0)
-    forced = e.forced_playouts if is_plain_root else 0.0
+    forced = numbers.forced_playouts if is_plain_root else 0.0
     # The sums over the children, which the exploration of every edge depends on.
-    total, seen_prior = _read_children(tree, codes, node, weightless, e.skips_pending != 0, work)
-    scale = scaling(e, parent, total) if policy == _OWN else human_scaling(e, total)
-    urgency = _urgency(e, parent, seen_prior, depth == 0)
-    mirrors = e.mirror_color != EMPTY and e.mirror_broken >= depth and not weightless
+    total, seen_prior = _read_children(tree, codes, node, weightless, numbers.skips_pending != 0, work)
+    scale = scaling(numbers, parent, total) if policy == _OWN else human_scaling(numbers, total)
+    urgency = _urgency(numbers, parent, seen_prior, depth == 0)
+    mirrors = numbers.mirror_color != EMPTY and numbers.mirror_broken >= depth and not weightless
     answer = mirrored_answer(tree, node, board, last) if mirrors else -1
     mirrored = MirroredNode(board, depth, last, answer, total, sign * parent.utility)
     values, weights = work[0][:children], work[2][:children]
-    _value_children(values, work[1], weights, sign, urgency, e.virtual_loss, -e.utility_radius)
+    _value_children(values, work[1], weights, sign, urgency, numbers.virtual_loss, -numbers.utility_radius)
     if has_rave:
-        _mix_with_rave(values, weights, tree.rave_visits[node], tree.rave_value[node], sign, e.rave_bias)
+        _mix_with_rave(values, weights, tree.rave_visits[node], tree.rave_value[node], sign, numbers.rave_bias)
     if closes:
         _forbid(values, edge_vertex, depth, avoid[color])
     if noise > 0.0 or mirrors or forced > 0.0:
@@ -360,8 +360,8 @@ def choose_edge(
                 prior **= power
                 value += _noise_bonus(numbers, noise)
             if mirrors:
-                prior = mirror_prior(e, mirrored, color, edge_vertex[edge], prior)
-                value = mirror_value(e, mirrored, color, edge_vertex[edge], weight, value)
+                prior = mirror_prior(numbers, mirrored, color, edge_vertex[edge], prior)
+                value = mirror_value(numbers, mirrored, color, edge_vertex[edge], weight, value)
             value += scale * prior / (1.0 + weight)
             has_visits = nodes[tree.links[int(work[3, edge])].child].visits > 0
             if forced > 0.0 and has_visits and weight < math.sqrt(forced * own * total):
@@ -372,7 +372,7 @@ def choose_edge(
     best, best_value = _first_largest(values, _LEAST_VALUE), _LEAST_VALUE
     if best >= 0:
         best_value = values[best]
-        e.chosen_link = int(work[3, best])
+        numbers.chosen_link = int(work[3, best])
     slot = parent.memory_slot
     if slot >= 0 and tree.memory[slot].key == parent.memory_key:
         # Unvisited moves that an earlier search visited often are valued as it found them.
@@ -393,7 +393,7 @@ def choose_edge(
         values, visits, sums = work[0][children:edges], tree.rave_visits[node], tree.rave_value[node]
         rest, of_prior = codes[children:edges], 0.0 if noise > 0.0 else scale
         visits, sums = visits[children:edges], sums[children:edges]
-        _value_by_rave(rest, visits, sums, sign, e.rave_prior, urgency, of_prior, values)
+        _value_by_rave(rest, visits, sums, sign, numbers.rave_prior, urgency, of_prior, values)
         if closes:
             _forbid(values, edge_vertex[children:], depth, avoid[color])
         if noise > 0.0:
@@ -408,7 +408,7 @@ def choose_edge(
     if edge >= 0:
         value, prior = urgency, decoded_prior(codes[edge])
         if mirrors:
-            edge, prior = _best_unvisited_of_mirrored(tree, codes, node, avoid, avoid_depth, e, mirrored)
+            edge, prior = _best_unvisited_of_mirrored(tree, codes, node, avoid, avoid_depth, numbers, mirrored)
         if noise > 0.0:
             prior **= power
             value += _noise_bonus(numbers, noise)

@@ -137,7 +137,7 @@ def corrected(
     child_weight: float,
     child_utility: float,
 ) -> float:
-    """Return a node's own utility, corrected by the errors of its local pattern; update its own error in that entry.
+    """Write a node's own utility, and its own error into the entry of its local pattern; return the utility corrected.
 
     child_weight, child_utility: total weight and mean utility of its children; 0 without children.
     """

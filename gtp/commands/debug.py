@@ -66,11 +66,11 @@ def _tree_lines(state: GtpState, search: "Search", branch: list[int]) -> Iterato
     W: winrate, L: lead in points, P: prior, N: visits, then the line of most visits. Raises GtpError for a branch that
     was not visited.
     """
-    from engine.search.branches import line_of_most_visits, node_after, visited_moves
+    from engine.search.branches import line_of_most_visits, node_below, visited_moves
     from engine.search.tree import ROOT
 
     tree = search.tree
-    node = node_after(tree, ROOT, branch)
+    node = node_below(tree, ROOT, branch)
     if node is None or tree.nodes[ROOT]["visits"] == 0:
         raise GtpError("this line was not searched")
 

@@ -11,7 +11,7 @@ from engine.color import BLACK, WHITE
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players.base import AnalysisRequest, Watch
-from engine.search.figures import SearchStats
+from engine.search.statistics import SearchStats
 from engine.vertex import parse_vertex
 from gtp.commands import HANDLERS
 from gtp.session import serve

@@ -75,6 +75,15 @@ def test_the_position_of_another_game_is_not_the_same(deep: Search) -> None:
     restored(deep, entries)
 
 
+def test_counts_that_are_doubted_and_those_that_are_not_share_no_entry() -> None:
+    for rules, kept in ((JAPANESE, False), (TROMP_TAYLOR, True)):
+        game = game_of("E5 C3 G7 G4 C7 D4 F4", 9, rules=rules)
+        search, other = Search(DetailedEvaluator(), REMEMBERING), Search(DetailedEvaluator(), PLAIN)
+        search_again(search, game, DEEP)
+        search.doubts_counts = other.doubts_counts = True
+        assert (search_again(search, game, QUICK) != search_again(other, game, QUICK)) == kept
+
+
 def test_a_cleared_memory_has_no_effect(deep: Search) -> None:
     entries = deep.memory.entries.copy()
     deep.memory.clear()

@@ -208,6 +208,17 @@ def test_the_advantage_in_playouts_is_that_of_its_owner(owner: str, root_color: 
     assert evaluator.doublings == {blacks}
 
 
+@pytest.mark.parametrize(("owner", "kept"), [("none", False), ("black", True)])
+def test_a_tree_of_another_advantage_in_playouts_is_dropped(owner: str, kept: bool) -> None:
+    params = replace(PLAIN, playout_doubling_advantage=1.5, playout_doubling_color=owner)
+    game, search = Game(5, rules=TROMP_TAYLOR), Search(DetailedEvaluator(), params)
+    search.begin(game, BLACK, game.legal_vertices())
+    search.run([], 50)
+    game.play(BLACK, signature(search)[0][0])
+    search.begin(game, WHITE, game.legal_vertices())
+    assert (search.tree.nodes[ROOT]["visits"] > 0) == kept
+
+
 def test_a_conservative_search_goes_on_after_its_own_last_pass() -> None:
     game = game_of("C3 B3 C4 pass", 5, rules=TROMP_TAYLOR)
     ends = []

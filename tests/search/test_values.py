@@ -10,13 +10,13 @@ from engine.evaluation.evaluation import SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, V
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
-from engine.search.figures import Figures
 from engine.search.kernel_params import STEPS, TABLE_MEANS, params_of, score_table
 from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import SearchParams
 from engine.search.root import mirrored_moves
 from engine.search.search import Search
 from engine.search.selection import choose_edge, scaling
+from engine.search.statistics import Statistics
 from engine.search.tree import EXPANDED, NODE, ROOT, TERMINAL, child_nodes, links_of
 from engine.search.tree_ownership import tree_ownership
 from engine.search.values import playout_weight, score_utility
@@ -224,7 +224,7 @@ def test_wide_root_noise_spreads_the_visits_over_more_root_moves() -> None:
 
 def test_figures_tell_since_when_the_leader_leads() -> None:
     search = searched(PLAIN, 300)
-    figures = Figures()
+    figures = Statistics()
     first = figures.of(search.tree, 290, 0.5)
     table = move_table(search.tree, search.root, PLAIN)
     best = int(np.argmax(table.visits))

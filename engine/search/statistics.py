@@ -14,7 +14,7 @@ _VALUES = _BEST_VALUE, _SECOND_VALUE, _ROOT_VALUE, _PRIOR = range(4)
 
 
 @kernel
-def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+def read_statistics(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
     """Write the statistics of the root and its two most visited moves (ties: the earlier move)."""
     # A kernel, because this runs every few milliseconds while the tree is locked.
     root = tree.nodes[ROOT]
@@ -40,7 +40,7 @@ def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float
     values[_ROOT_VALUE] = sign * root.utility
 
 
-class Figures:
+class Statistics:
     """Reads the statistics of a tree; remembers when its most visited move became that."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Figures:
 
     def of(self, tree: Tree, visits_before: int, elapsed: float) -> SearchStats:
         """Return the present statistics. visits_before: at the start of this search. elapsed: seconds since then."""
-        read_figures(tree, self._counts, self._values)
+        read_statistics(tree, self._counts, self._values)
         best_visits, second_visits, leader, visits, moves = self._counts.tolist()
         best_value, second_value, root_value, prior = self._values.tolist()
         playouts = visits - visits_before
