@@ -23,11 +23,11 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.players.moves import safe_vertices
-from engine.search.statistics import Statistics
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.side_by_side import Extent, search_all
+from engine.search.statistics import Statistics
 from engine.search.stoppers import SearchStats, SettledStopper, is_decided
 from engine.search.tree import Tree, visits_made
 

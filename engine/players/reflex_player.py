@@ -15,11 +15,13 @@ class ReflexPlayer(SearchPlayer):
     def genmove(
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
-        """Return the reflex move, else the result of one visit: a move, a pass or a resignation."""
+        """Return the reflex move, else the result of one visit: a move, a pass or, by a network, a resignation."""
         vertex = int(reflex_move(game.board, color, game.legal_arrays(color)[0]))
         forbidden = avoided.get(color, {}) if avoided else {}
         if vertex in safe_vertices(game, color) and vertex not in forbidden:
             return Decision(vertex)
         visits = 1 if limits.level is None else limits.level.visits
         limits = replace(limits, visits=visits, seconds=None, most_seconds=None)
-        return super().genmove(game, color, limits, watch, avoided)
+        decision = super().genmove(game, color, limits, watch, avoided)
+        # One playout says too little.
+        return decision if self.network is not None else replace(decision, resign=False)

@@ -1,5 +1,7 @@
 """The player without a search: reflexes first, then the best prior."""
 
+from dataclasses import replace
+
 from engine.color import BLACK, WHITE
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
@@ -20,7 +22,7 @@ O X . . .
 
 
 def player() -> ReflexPlayer:
-    return ReflexPlayer(RolloutEvaluator(1), ROLLOUT_PARAMS)
+    return ReflexPlayer(RolloutEvaluator(1), replace(ROLLOUT_PARAMS, seed=1))
 
 
 def test_a_reflex_comes_before_the_best_prior() -> None:
@@ -40,14 +42,13 @@ def test_without_a_reflex_one_visit_decides() -> None:
 
 def test_reflexes_beat_random_moves() -> None:
     mover, wins = player(), 0
-    for number in range(6):
+    for number in range(1, 7):
         game, dice = Game(7, rules=TROMP_TAYLOR, komi=0.5), RandomPlayer(seed=number)
         mover.new_game()
         color = BLACK if number % 2 == 0 else WHITE
         while not game.is_over and game.move_number < 200:
             decision = (mover if game.to_play == color else dice).genmove(game, game.to_play, Limits())
-            if decision.resign:
-                break
+            assert not decision.resign, "one playout is too little to resign by"
             game.play(game.to_play, decision.vertex)
         wins += game.is_over and (final_score(game) > 0) == (color == BLACK)
     assert wins == 6
