@@ -159,6 +159,12 @@ def format_score(score: float) -> str:
     return f"{'B' if score > 0 else 'W'}+{abs(score):g}"
 
 
+def format_lead(lead: float) -> str:
+    """Format an expected Black-positive score to a tenth of a point: "B+3.5", "W+2.0", or "B+0.0" for less."""
+    shown = round(lead, 1)
+    return f"{'W' if shown < 0 else 'B'}+{abs(shown):.1f}"
+
+
 def without_chains(board: Board, dead: Collection[int]) -> Board:
     """Return a copy of a board without the chains of the given stones, which become prisoners."""
     copy = board.copy()

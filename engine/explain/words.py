@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from engine.color import color_name, for_color, opponent
 from engine.explain.facts import Atari, GroupChange, Line, MoveFacts, PositionFacts
 from engine.explain.ladders import Ladder
+from engine.scoring import format_lead
 from engine.vertex import format_vertex, row_column
 
 _LEAST_LOSS = 0.5
@@ -27,7 +28,7 @@ def move_text(facts: MoveFacts) -> list[str]:
     shapes = _shape_names(facts)
     lines = [
         f"Move {facts.number}, {player} {format_vertex(facts.vertex, *size)}{f': {shapes}' if shapes else ''}",
-        f"Loses {facts.points_lost:.1f} points ({_lead(before.lead)} to {_lead(after.lead)}), "
+        f"Loses {facts.points_lost:.1f} points ({format_lead(before.lead)} to {format_lead(after.lead)}), "
         f"Black's win rate {before.winrate:.1%} to {after.winrate:.1%} "
         f"({before.visits:,} and {after.visits:,} visits).",
     ]
@@ -56,7 +57,7 @@ def position_text(facts: PositionFacts) -> list[str]:
     """Return lines about a position."""
     size, measured = facts.size, facts.measured
     lines = [
-        f"{_player(facts.to_play)} to play: {_lead(measured.lead)}, Black's win rate {measured.winrate:.1%} "
+        f"{_player(facts.to_play)} to play: {format_lead(measured.lead)}, Black's win rate {measured.winrate:.1%} "
         f"({measured.visits:,} visit{'' if measured.visits == 1 else 's'}).",
     ]
     if facts.best.moves:
@@ -119,7 +120,7 @@ def _weighed(facts: MoveFacts) -> Iterator[tuple[float, str]]:
         if lost >= _LEAST_REGION:
             # Half as telling as stones: a region's change follows from what happens to the stones in it.
             place = f"{'on' if name.endswith('side') else 'in'} the {name}"
-            yield lost / 2, f"{player} loses {lost:.1f} points {place} ({_lead(before)} to {_lead(after)})."
+            yield lost / 2, f"{player} loses {lost:.1f} points {place} ({format_lead(before)} to {format_lead(after)})."
     bad = [shape.name for shape in facts.shapes if shape.name in ("empty triangle", "eye-filling")]
     if bad:
         yield _LEAST_REASON, f"Shape: {', '.join(bad)}."
@@ -153,13 +154,15 @@ def _region_changes(facts: MoveFacts) -> list[str]:
         if abs(after - before) >= _LEAST_REGION:
             winner = "Black" if after > before else "White"
             change = abs(after - before)
-            found.append(f"{name.capitalize()}: {change:.1f} points for {winner} ({_lead(before)} to {_lead(after)}).")
+            found.append(
+                f"{name.capitalize()}: {change:.1f} points for {winner} ({format_lead(before)} to {format_lead(after)})."
+            )
     return found
 
 
 def _region_rows(facts: PositionFacts) -> list[str]:
     """Return the regions' points in rows as on the board; small boards have fewer regions."""
-    texts = [_lead(value) for value in facts.regions.values()]
+    texts = [format_lead(value) for value in facts.regions.values()]
     across = 3 if len(texts) > 1 and facts.size[0] > 2 else 1
     return ["".join(f"{text:>10}" for text in texts[start : start + across]) for start in range(0, len(texts), across)]
 
@@ -225,7 +228,3 @@ def _middle(stones: Sequence[int], size: Size) -> str:
 
 def _player(color: int) -> str:
     return color_name(color).capitalize()
-
-
-def _lead(lead: float) -> str:
-    return f"{'B' if lead >= 0 else 'W'}+{abs(lead):.1f}"

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from engine.apps.review.games import ReviewGame
-from engine.apps.review.judgement import Grade, JudgedMove, lead_text, player_of
+from engine.apps.review.judgement import Grade, JudgedMove, player_of
 from engine.color import opponent
 from engine.game import Game, Move
 from engine.records.sgf_editor import RecordEditor
+from engine.scoring import format_lead
 from engine.vertex import format_vertex
 
 
@@ -46,7 +47,7 @@ def sentence(move: JudgedMove, game: Game) -> str:
     before, after = move.before, move.after
     return (
         f"{kind}: {player_of(move.color)} {name_of(move.vertex, game)} loses {move.points_lost:.1f} points "
-        f"({lead_text(before.lead)} to {lead_text(after.lead)}; "
+        f"({format_lead(before.lead)} to {format_lead(after.lead)}; "
         f"Black's win rate {before.winrate:.0%} to {after.winrate:.0%})."
     )
 
@@ -60,5 +61,5 @@ def _better(mistake: JudgedMove, game: Game) -> str:
     before = mistake.before
     return (
         f"Better: {name_of(before.pv[0], game)} "
-        f"({lead_text(before.lead)}, Black's win rate {before.winrate:.0%} before this move)."
+        f"({format_lead(before.lead)}, Black's win rate {before.winrate:.0%} before this move)."
     )

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from engine.apps.review.judgement import Grade, JudgedMove, Position, lead_text, player_of
+from engine.apps.review.judgement import Grade, JudgedMove, Position, player_of
+from engine.scoring import format_lead
 
 GRADE_PAINTS = {Grade.INACCURACY: "#c98a00", Grade.MISTAKE: "#d9541e", Grade.BLUNDER: "#b3123f"}
 """Colors of the grades, darker with the loss, so that they also differ in a gray print."""
@@ -49,7 +50,7 @@ def score_graph(positions: Sequence[Position], mistakes: Sequence[JudgedMove], a
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADII[move.grade]}" fill="{GRADE_PAINTS[move.grade]}" '
             f'stroke="#fff"><title>{title}</title></circle>'
         )
-    label = f"Black's lead and win rate by move; at the end {lead_text(positions[-1].lead)}"
+    label = f"Black's lead and win rate by move; at the end {format_lead(positions[-1].lead)}"
     return (
         f'<svg class="graph" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="{label}" font-family="sans-serif">{"".join(parts)}</svg>'

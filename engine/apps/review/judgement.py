@@ -248,11 +248,6 @@ def turning_point(moves: Sequence[JudgedMove]) -> JudgedMove | None:
     return max(falls, key=lambda move: move.winrate_lost, default=None)
 
 
-def lead_text(lead: float) -> str:
-    """Return a lead of Black's as `B+2.5` or `W+0.5`."""
-    return f"{'B' if lead >= 0 else 'W'}+{abs(lead):.1f}"
-
-
 def player_of(color: int) -> str:
     """Return "Black" or "White"."""
     return "Black" if color == BLACK else "White"

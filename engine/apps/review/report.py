@@ -10,12 +10,13 @@ from urllib.parse import quote
 from engine.apps.picture.svg import Mark, picture
 from engine.apps.review.annotate import alternating, better_line, name_of, sentence
 from engine.apps.review.graph import GRADE_PAINTS, score_graph
-from engine.apps.review.judgement import JudgedMove, Tally, lead_text, phase_ends, player_of
+from engine.apps.review.judgement import JudgedMove, Tally, phase_ends, player_of
 from engine.apps.review.style import STYLE
 from engine.apps.review.summary import Review
 from engine.color import BLACK, EMPTY, WHITE, color_name, opponent
 from engine.errors import IllegalMove
 from engine.game import Game, Move
+from engine.scoring import format_lead
 
 MOST_BOARDS = 10
 _MOST_PV = 10
@@ -41,7 +42,7 @@ def report_page(review: Review) -> str:
         f"{_legend()}</div>",
     ]
     if swing is not None:
-        before_and_after = f"{lead_text(swing.before.lead)} to {lead_text(swing.after.lead)}"
+        before_and_after = f"{format_lead(swing.before.lead)} to {format_lead(swing.after.lead)}"
         parts.append(f"<p>Largest loss of points: {_move_name(review, swing)}, {before_and_after}.</p>")
     if review.turning_point is not None:
         turn = review.turning_point

@@ -18,7 +18,6 @@ from engine.apps.review.judgement import (
     checked_rank,
     judge,
     largest_swing,
-    lead_text,
     phase_of,
     points_lost,
     rank_limits,
@@ -30,6 +29,7 @@ from engine.apps.review.judgement import (
 )
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
+from engine.scoring import format_lead
 
 PLAYED, FIRST, MIRROR = 30, 40, 50
 LIMITS_OF_BOTH = {BLACK: SINGLE_KYU, WHITE: SINGLE_KYU}
@@ -188,4 +188,4 @@ def test_the_turning_point_is_the_largest_fall_of_the_win_rate_and_not_of_points
 
 
 def test_leads_name_the_leader() -> None:
-    assert [lead_text(lead) for lead in (2.54, -0.5, 0.0)] == ["B+2.5", "W+0.5", "B+0.0"]
+    assert [format_lead(lead) for lead in (2.54, -0.5, 0.0, -0.04)] == ["B+2.5", "W+0.5", "B+0.0", "B+0.0"]
