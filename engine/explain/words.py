@@ -154,9 +154,8 @@ def _region_changes(facts: MoveFacts) -> list[str]:
         if abs(after - before) >= _LEAST_REGION:
             winner = "Black" if after > before else "White"
             change = abs(after - before)
-            found.append(
-                f"{name.capitalize()}: {change:.1f} points for {winner} ({format_lead(before)} to {format_lead(after)})."
-            )
+            leads = f"{format_lead(before)} to {format_lead(after)}"
+            found.append(f"{name.capitalize()}: {change:.1f} points for {winner} ({leads}).")
     return found
 
 
