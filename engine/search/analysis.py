@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.layout import COLOR, HEADER, HEIGHT, WIDTH
+from engine.board.layout import COLOR
 from engine.color import for_color
 from engine.evaluation.evaluation import Evaluation, black_value
 from engine.native.jit import kernel
@@ -19,7 +19,7 @@ from engine.search.kernel_params import utility_radius
 from engine.search.move_choice import MoveTable, move_table
 from engine.search.params import SearchParams
 from engine.search.position import Root
-from engine.search.root import root_priors
+from engine.search.root import root_priors, size_of
 from engine.search.tree import NO_LINK, ROOT, Tree
 from engine.search.tree_ownership import tree_ownership
 from engine.symmetry import applicable, map_planes, map_vertex, vertex_table
@@ -130,7 +130,7 @@ def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
         move = _visited_move(search, table, edge, wanted, color, len(moves))
         moves.append(_with_human_prior(move, search))
         for vertex, turn in images.get(move.vertex, ()):
-            turned = replace(_turned(move, vertex, turn, _size(search.root)), order=len(moves))
+            turned = replace(_turned(move, vertex, turn, size_of(search.root)), order=len(moves))
             moves.append(_with_human_prior(turned, search))
     if len(moves) < wanted.min_moves:
         fresh = _unvisited_moves(search, table, range(len(moves), wanted.min_moves), wanted, color)
@@ -142,13 +142,8 @@ def _with_human_prior(move: MoveInfo, search: Searched) -> MoveInfo:
     """Return a move with its prior by the human network, if there is one."""
     if search.human_evaluation is None:
         return move
-    index = policy_index(move.vertex, *_size(search.root))
+    index = policy_index(move.vertex, *size_of(search.root))
     return replace(move, human_prior=float(search.human_evaluation.policy[0, index]))
-
-
-def _size(root: Root) -> tuple[int, int]:
-    """Return (width, height)."""
-    return int(root.board[HEADER, WIDTH]), int(root.board[HEADER, HEIGHT])
 
 
 def _mirror_images(search: Searched) -> dict[int, list[tuple[int, int]]]:
@@ -156,7 +151,7 @@ def _mirror_images(search: Searched) -> dict[int, list[tuple[int, int]]]:
     images: dict[int, list[tuple[int, int]]] = {}
     if not search.mirrored:
         return images
-    size = _size(search.root)
+    size = size_of(search.root)
     turns = [each for each in applicable(*size) if _keeps_stones(search.root, each, size)]
     for vertex, original in search.mirrored.items():
         turn = next(each for each in turns if map_vertex(original, each, *size) == vertex)

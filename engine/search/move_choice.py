@@ -7,14 +7,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.layout import HEADER, HEIGHT, WIDTH
 from engine.color import for_color
 from engine.evaluation.evaluation import Evaluation
 from engine.search.human import policy_of, with_human_share
 from engine.search.kernel_params import params_of, utility_radius
 from engine.search.params import SearchParams
 from engine.search.position import Root
-from engine.search.root import root_priors
+from engine.search.root import root_priors, size_of
 from engine.search.selection import scaling
 from engine.search.tree import ROOT, Tree, links_of
 from engine.vertex import PASS
@@ -79,14 +78,9 @@ def move_table(tree: Tree, root: Root, params: SearchParams, human: Evaluation |
     if play.any():
         play = _weights_to_play(tree, params, play, visits, utility, prior, lcb, radius)
         if human is not None and params.human_move_share > 0.0:
-            policy = np.where(allowed, policy_of(human, vertex, *_size(root)), 0.0)
+            policy = np.where(allowed, policy_of(human, vertex, *size_of(root)), 0.0)
             play = with_human_share(vertex, play, np.where(is_known, utility, np.nan), policy, params)
     return MoveTable(vertex, child, visits, is_known, weight, utility, prior, lcb, radius, play)
-
-
-def _size(root: Root) -> tuple[int, int]:
-    """Return (width, height)."""
-    return int(root.board[HEADER, WIDTH]), int(root.board[HEADER, HEIGHT])
 
 
 def _confidence_bounds(
@@ -179,7 +173,7 @@ def choose_vertex(
         weights = np.where(allowed & ~np.isnan(utilities), root_priors(tree), 0.0)
         weights = weights if weights.any() else np.where(allowed, root_priors(tree), 0.0)
     if human is not None and params.human_move_share > 0.0 and weights.any():
-        policy = np.where(allowed, policy_of(human, vertices, *_size(root)), 0.0)
+        policy = np.where(allowed, policy_of(human, vertices, *size_of(root)), 0.0)
         weights = with_human_share(vertices, weights, utilities, policy, params)
     if not weights.any():
         return PASS

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.board.area import pass_alive_owners
 from engine.board.facts import ALTERNATING, KO_NOW, PASS_EFFECT, PASS_GOES_ON
 from engine.board.kernels import position_hash
-from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
+from engine.board.layout import COLOR, HEADER, HEIGHT, KO_POINT, TO_PLAY, WIDTH
 from engine.color import BLACK, WHITE, for_color
 from engine.evaluation.positions import HISTORY, PositionBatch, row_hash
 from engine.game import Game
@@ -214,6 +214,11 @@ def _symmetries(game: Game, ko: int) -> list[int]:
 def _vertex_tables(width: int, height: int) -> NDArray[np.int16]:
     """Return the `vertex_table` of each symmetry of the board but the identity: [symmetries, array_length]."""
     return np.stack([vertex_table(each, width, height) for each in applicable(width, height)[1:]])
+
+
+def size_of(root: Root) -> tuple[int, int]:
+    """Return (width, height) of the board."""
+    return int(root.board[HEADER, WIDTH]), int(root.board[HEADER, HEIGHT])
 
 
 def root_priors(tree: Tree) -> NDArray[np.float64]:

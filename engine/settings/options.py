@@ -60,9 +60,12 @@ class SettingOption(click.Option):
         is_flag = setting.kind is Kind.TRUTH
         # click takes a default of None for a value, and would not miss an option that is required.
         default = {} if setting.required else {"default": setting.default}
+        # With a value of its own, click takes an option that ends the line or comes before another one.
+        alone: dict[str, Any] = {"flag_value": setting.bare} if setting.bare else {}
         super().__init__(
             names,
             **default,
+            **alone,
             type=click.BOOL if is_flag else _type(setting),
             is_flag=is_flag,
             multiple=setting.many,

@@ -72,7 +72,8 @@ class Setting(NamedTuple):
     choices: the values of a CHOICE. katago: KataGo's name, which GTP and JSON use; "" if it has none.
     surfaces: the commands, and the other places in `table.surfaces`, that have it.
     flags: the command-line options; "--name" if empty. metavar: the placeholder of the value in `--help`.
-    default_text: the default in words, where it is not a plain value. many: the option may be repeated.
+    default_text: the default in words, where it is not a plain value. bare: the value of the option alone, "" where it
+        needs one. many: the option may be repeated.
     reason: why its default or help differs from that of another row of the same name.
     """
 
@@ -91,6 +92,7 @@ class Setting(NamedTuple):
     flags: tuple[str, ...] = ()
     metavar: str = ""
     default_text: str = ""
+    bare: str = ""
     many: bool = False
     required: bool = False
     reason: str = ""

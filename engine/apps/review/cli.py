@@ -12,7 +12,7 @@ from engine.apps.review.analyzer import AnalysisStore, Analyzer, Effort, Speed
 from engine.apps.review.annotate import annotated_sgf
 from engine.apps.review.games import ReviewGame, find_games
 from engine.apps.review.judgement import player_of
-from engine.apps.review.rank import CALIBRATIONS, LEAST_MOVES, RankEstimate, basis, estimates
+from engine.apps.review.rank import CALIBRATIONS, LEAST_MOVES, RankEstimate, basis, conditions, estimates
 from engine.apps.review.report import index_page, report_page
 from engine.apps.review.summary import Review, review_of, summary
 from engine.errors import GoError
@@ -84,7 +84,11 @@ def cli_review(
         print_tables(screen, [_table(reviews, options.out)])
     if options.estimates:
         found = estimates(reviews)
-        text = json_text([each.as_json() for each in found], indent=1, ensure_ascii=False) + "\n"
+        reviewed = f"{_effort_text(options.effort)} by {opened.name}"
+        others = {conditions(each.calibration) for each in found}
+        for other in sorted(each for each in others if not f"{reviewed} ".startswith(f"{each} ")):
+            errors.write(f"{_PROGRAM}: the ranks rest on {other}, not {reviewed}: they may be several ranks off\n")
+        text = json_text([each.as_json(reviewed) for each in found], indent=1, ensure_ascii=False) + "\n"
         write_atomically(options.out / RANKS, text)
         print_tables(screen, [_ranks_table(found, options.out / RANKS)])
     if interrupted:

@@ -25,7 +25,7 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
     from engine.apps.review.analyzer import Effort
     from engine.apps.review.cli import ReviewOptions, cli_review
     from engine.apps.review.judgement import checked_rank
-    from engine.apps.review.rank import ESTIMATE
+    from engine.apps.review.rank import ESTIMATE, VISITS
     from engine.evaluators.named import open_named_evaluator
     from engine.support.memory import return_large_blocks
 
@@ -37,11 +37,13 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
         rank = None
     elif rank is not None:
         checked_rank(rank)
+    # Estimates compare with games that were reviewed so.
+    default = VISITS if is_estimate else DEFAULT_VISITS
     return_large_blocks()
     asked = ReviewOptions(
         paths,
         options["out"],
-        Effort(DEFAULT_VISITS if visits is None and seconds is None else visits, seconds),
+        Effort(default if visits is None and seconds is None else visits, seconds),
         options["player"],
         rank,
         is_estimate,

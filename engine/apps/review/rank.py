@@ -18,6 +18,8 @@ from engine.vertex import PASS
 
 ESTIMATE = "estimate"
 """In place of a rank."""
+VISITS = 40
+"""Of each position's search in the games that the estimate rests on."""
 LEAST_MOVES = 10
 """Moves of undecided play that a game must have to count."""
 _LEAST_LOSS = 0.005
@@ -31,7 +33,7 @@ class Calibration:
 
     intercept: figure at rank 0. slope: change a rank. within, between: standard deviations of the figure, of one game
     and among players of one rank. weakest, strongest: the ranks of the players. players: their number. visits: of each
-    position's search. source: who they were.
+    position's search, by `network`. source: who they were.
     """
 
     intercept: float
@@ -42,13 +44,14 @@ class Calibration:
     strongest: int
     players: int
     visits: int
+    network: str
     source: str
 
 
 # From the reviews of 643 games of 9x9 by keima-t7c96 at 40 visits (docs/review.md). That people of one rank differ by
 # 0.08, about a rank, is an assumption: no player of these records has two games.
 CALIBRATIONS = {
-    9: Calibration(-2.942, -0.0842, 0.604, 0.08, -9, 9, 1181, 40, "on OGS"),
+    9: Calibration(-2.942, -0.0842, 0.604, 0.08, -9, 9, 1181, VISITS, "keima-t7c96", "on OGS"),
 }
 
 
@@ -72,8 +75,11 @@ class RankEstimate:
         low, rank, high = (_named(each, self.calibration) for each in (self.low, self.rank, self.high))
         return rank, f"{low} to {high}"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate and what it rests on as plain data; ranks also as numbers, 1 for 1 dan, 0 for 1 kyu."""
+    def as_json(self, reviewed: str) -> dict[str, Any]:
+        """Return the estimate and what it rests on as plain data; ranks also as numbers, 1 for 1 dan, 0 for 1 kyu.
+
+        reviewed: how the games were, in words.
+        """
         made, calibration = round(self.rank, 2), self.calibration
         return {
             "player": self.player,
@@ -87,13 +93,19 @@ class RankEstimate:
             "interval": [round(self.low, 2), round(self.high, 2)],
             "figure": round(self.figure, 4),
             "rests_on": basis(calibration),
+            "reviewed": reviewed,
         }
 
 
 def basis(calibration: Calibration) -> str:
     """Return what the estimates of one board side rest on."""
     ranks = f"{rank_name(calibration.weakest)} to {rank_name(calibration.strongest)}"
-    return f"{calibration.players} players, {ranks}, {calibration.source}, {calibration.visits} visits a position"
+    return f"{calibration.players} players, {ranks}, {calibration.source}, {conditions(calibration)}"
+
+
+def conditions(calibration: Calibration) -> str:
+    """Return how the games of a calibration were reviewed; in games reviewed otherwise players lose more or less."""
+    return f"{calibration.visits} visits a position by {calibration.network}"
 
 
 def rank_name(number: int) -> str:

@@ -111,7 +111,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "Limit of the search for each position, in visits.",
             least=1,
             unit="visits",
-            default_text="100, none with --time-per-game",
+            default_text="100, none with --time-per-game, 40 with --rank estimate",
             reason="A review analyzes positions; it plays no moves, and a game has hundreds of positions.",
         ),
         real(
@@ -136,9 +136,11 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ),
         text(
             "rank",
-            "Rank of the players, such as 12k, 3d or 9p, by which mistakes are judged; estimate: find out their ranks.",
+            "Rank of the players, such as 12k, 3d or 9p, by which mistakes are judged; estimate, or --rank "
+            "alone: find out their ranks.",
             metavar="RANK",
             default_text="from the record",
+            bare="estimate",
             reason="A review judges people, whose ranks go beyond those that Keima plays at.",
         ),
     ),

@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
+from engine.apps.review.analyzer import Effort
+from engine.apps.review.command import review
 from engine.apps.review.judgement import Grade, JudgedMove, Phase, Position
-from engine.apps.review.rank import CALIBRATIONS, Calibration, RankEstimate, estimate, figure, rank_name
+from engine.apps.review.rank import (
+    CALIBRATIONS,
+    ESTIMATE,
+    VISITS,
+    Calibration,
+    RankEstimate,
+    estimate,
+    figure,
+    rank_name,
+)
 from engine.color import BLACK, WHITE
 from engine.vertex import PASS
 from tests.apps.review.test_review import run, write
@@ -90,6 +101,22 @@ def test_the_command_prints_the_ranks_and_writes_what_they_rest_on(tmp_path: Pat
     assert all(each["interval"][0] < each["number"] < each["interval"][1] for each in found)
     assert "1181 players, 10k to 9d, on OGS, 40 visits a position" in found[0]["rests_on"]
     assert "Estimated ranks" in stdout and "on OGS" in stdout.replace("\n", " ")
+
+
+def test_ranks_of_games_that_were_reviewed_otherwise_than_the_calibrations_are_doubted(tmp_path: Path) -> None:
+    games = write(tmp_path / "games", one=record(40))
+    doubted = "the ranks rest on 40 visits a position by keima-t7c96, not 6 visits a position by fake"
+    _, _, stderr = run(tmp_path / "out", games, estimates=True)
+    assert doubted in stderr
+    assert json.loads((tmp_path / "out" / "ranks.json").read_text(encoding="utf-8"))[0]["reviewed"] in doubted
+    _, _, stderr = run(tmp_path / "like", games, estimates=True, effort=Effort(VISITS), name="keima-t7c96 bf16")
+    assert "rest on" not in stderr
+
+
+def test_the_option_alone_asks_for_an_estimate(tmp_path: Path) -> None:
+    for words, rank in (([], None), (["--rank"], ESTIMATE), (["--rank", "5k"], "5k")):
+        asked = review.make_context("review", [str(tmp_path), "--out", str(tmp_path), *words])
+        assert asked.params["rank"] == rank
 
 
 @pytest.mark.parametrize("changes", [{"SZ": "7"}, {"HA": "2", "AB": "gg][cg"}, {"PB": "", "PW": " "}])

@@ -54,10 +54,12 @@ def write(folder: Path, **texts: str) -> Path:
     return folder
 
 
-def run(out: Path, *sources: Path, evaluator: FakeEvaluator | None = None, **options: Any) -> tuple[int, str, str]:
+def run(
+    out: Path, *sources: Path, evaluator: FakeEvaluator | None = None, name: str = "fake", **options: Any
+) -> tuple[int, str, str]:
     """Run the command with a fake evaluator; return (status, stdout, stderr)."""
     asked = replace(ReviewOptions(sources, out, Effort(6)), **options)
-    opened = NamedEvaluator("fake", "fake", evaluator or SwingingEvaluator(), (2, 9))
+    opened = NamedEvaluator(name, "fake", evaluator or SwingingEvaluator(), (2, 9))
     stdout, stderr = io.StringIO(), io.StringIO()
     status = cli_review(asked, lambda: opened, PARAMS, threads=2, stdout=stdout, stderr=stderr)
     return status, stdout.getvalue(), stderr.getvalue()
