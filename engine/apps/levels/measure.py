@@ -86,14 +86,25 @@ def ratings(results: Sequence[Result]) -> dict[str, Rating]:
 
 
 def steps(size: int, results: Sequence[Result]) -> dict[str, Rating]:
-    """Return how far each rank that has a rating is above the one before it, if that one has a rating as well."""
-    rated = ratings(results)
-    met = [rank for rank in LEVELS[size] if rank in rated]
-    if not met:
-        return {}
-    next_rank = dict(pairwise(LEVELS[size]))
-    found = zip(pairwise(met), fit_steps(_pairings(results), met), strict=True)
-    return {rank: step for (before, rank), step in found if next_rank[before] == rank}
+    """Return how far each rank is above the one before it, if games link the two, directly or through others."""
+    next_rank, found = dict(pairwise(LEVELS[size])), dict[str, Rating]()
+    for linked in _linked(results):
+        met = [rank for rank in LEVELS[size] if any(rank in each.game for each in linked)]
+        of_these = zip(pairwise(met), fit_steps(_pairings(linked), met), strict=True) if met else ()
+        found |= {rank: step for (before, rank), step in of_these if next_rank[before] == rank}
+    return found
+
+
+def _linked(results: Sequence[Result]) -> list[list[Result]]:
+    """Return the results in groups whose players games link."""
+    groups: list[tuple[set[str], list[Result]]] = []
+    for each in results:
+        players = {each.first, each.second}
+        joined = [group for group in groups if group[0] & players]
+        groups = [group for group in groups if not group[0] & players]
+        names = players.union(*(group[0] for group in joined))
+        groups.append((names, [*(result for group in joined for result in group[1]), each]))
+    return [games for _, games in groups]
 
 
 def _pairings(results: Sequence[Result]) -> list[Pairing]:
