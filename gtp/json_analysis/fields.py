@@ -39,11 +39,11 @@ def real(given: Object, field: str, least: float, most: float, message: str) -> 
     return float(value)
 
 
-def truth(given: Object, field: str) -> bool:
-    """Return a boolean field, False if it is missing."""
+def truth(given: Object, field: str, *, other: str = "") -> bool:
+    """Return a boolean field, False if it is missing. other: a further value that the field can have, for the error."""
     value = given.get(field, False)
     if not isinstance(value, bool):
-        raise QueryError(field, "Must be a boolean")
+        raise QueryError(field, "Must be a boolean" + (f" or {other}" if other else ""))
     return value
 
 

@@ -260,7 +260,7 @@ class _TaskMaker:
         self._first, self._every = _report_times(given)
         self._avoided = _avoided(given, size)
         self._may_frame = given.get("frame") == "auto"
-        self._is_framed = not self._may_frame and truth(given, "frame")
+        self._is_framed = not self._may_frame and truth(given, "frame", other='"auto"')
         self._proves = truth(given, "prove")
         if (self._is_framed or self._may_frame) and self._avoided:
             raise QueryError("frame", "Cannot specify frame together with allowMoves or avoidMoves")

@@ -114,9 +114,9 @@ def answers(command: list[str], asked: list[Query], folder: Path) -> dict[tuple[
 
 
 def kinds(value: Any) -> Any:
-    """Return keys and types of an answer, of lists those of the first element."""
+    """Return keys in their order and types of an answer, of lists those of the first element."""
     if isinstance(value, dict):
-        return {key: kinds(each) for key, each in value.items()}
+        return [(key, kinds(each)) for key, each in value.items()]
     if isinstance(value, list):
         return [kinds(value[0])] if value else []
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__

@@ -175,4 +175,5 @@ def compare(size: int, moves: str, changes: dict[str, str], visits: int, tmp_pat
     expected = katagos(program, net, tmp_path, size, moves, changes, visits, times)
     assert {move: row[0] for move, row in found.items()} == {move: row[0] for move, row in expected.items()}
     for move, row in expected.items():
-        assert found[move][1:] == pytest.approx(row[1:], abs=2e-3), move
+        # Weights grow with the visits, and with them what rounding makes of them.
+        assert found[move][1:] == pytest.approx(row[1:], abs=2e-3, rel=1e-3), move

@@ -72,7 +72,7 @@ def test_a_query_with_a_frame_is_answered_with_moves_of_the_region_and_the_frame
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"frame": 1}, "Must be a boolean"),
+        ({"frame": 1}, 'Must be a boolean or "auto"'),
         ({"frame": True}, "no room for a frame"),
         (
             {"frame": True, "avoidMoves": [{"player": "b", "moves": ["A1"], "untilDepth": 1}]},
