@@ -144,6 +144,15 @@ def test_a_frame_that_cannot_be_is_an_error(command: str, message: str) -> None:
     assert converse(f"{command}\n".encode()).startswith(f"? {message}".encode())
 
 
+@pytest.mark.parametrize("hides", ["true", "false"])
+def test_an_analysis_hides_the_moves_before_the_position_where_that_is_set(hides: str) -> None:
+    player = FakePlayer()
+    with session(player) as (pipe, _, _):
+        pipe.send(f"kata-set-param analysisIgnorePreRootHistory {hides}\nkata-analyze 1\n".encode())
+        wait_until(lambda: player.analyzed)
+    assert player.analyzed[0][1].ignores_past == (hides == "true")
+
+
 def test_the_reply_stays_open_when_the_search_has_nothing_left_to_do() -> None:
     class Brief(FakePlayer):
         def analyze(self, *_: object) -> None:

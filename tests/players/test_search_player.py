@@ -227,6 +227,27 @@ def test_pondering_has_a_limit_in_visits() -> None:
     assert 40 <= thinker.search.tree.nodes[ROOT]["visits"] < 80
 
 
+def test_pondering_has_a_limit_in_playouts() -> None:
+    thinker, game = SearchPlayer(FakeEvaluator(), SearchParams(ponder_playouts=40, batch_size=4)), Game(9)
+    for visits in (40, 80):
+        thinker.ponder(game)
+        assert visits <= thinker.search.tree.nodes[ROOT]["visits"] < visits + 40, "on top of the kept tree"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_move_is_chosen_against_mirroring_and_an_analysis_as_the_other_parameter_says(answers: bool) -> None:
+    thinker, game = SearchPlayer(FakeEvaluator(), SearchParams(genmove_anti_mirror=answers)), Game(5)
+    seen: list[bool] = []
+
+    def watch(search: Search, stats: SearchStats) -> None:
+        seen.append(search.params.anti_mirror)
+
+    thinker.genmove(game, BLACK, Limits(visits=20), watch)
+    moves, seen[:] = seen.copy(), []
+    thinker.analyze(game, BLACK, AnalysisRequest(limits=Limits(visits=40)), watch)
+    assert (set(moves), set(seen)) == ({answers}, {False})
+
+
 def test_an_opening_temperature_varies_the_first_move_and_not_a_late_one() -> None:
     opening, late = Game(5), game_of("C3 C2 B2 D3", 5)
 

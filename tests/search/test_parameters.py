@@ -174,6 +174,7 @@ class RememberingEvaluator(DetailedEvaluator):
         self.moves: list[int] = []
         self.turns: list[int] = []
         self.doublings: set[float] = set()
+        self.optimism: list[float] = []
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the made-up evaluation."""
@@ -181,6 +182,30 @@ class RememberingEvaluator(DetailedEvaluator):
         self.moves += positions.moves[:count].flatten().tolist()
         self.turns += positions.facts[:count, ALTERNATING].tolist()
         self.doublings.add(positions.playout_doubling)
+        self.optimism += positions.optimism[:count].tolist()
+
+
+def test_the_root_and_the_positions_below_have_an_optimism_of_their_own() -> None:
+    evaluator, game = RememberingEvaluator(), Game(5, rules=TROMP_TAYLOR)
+    search = Search(evaluator, replace(PLAIN, policy_optimism=0.75, root_policy_optimism=0.25))
+    search.begin(game, BLACK, game.legal_vertices())
+    search.run([], 20)
+    assert evaluator.optimism[0] == 0.25
+    assert set(evaluator.optimism[1:]) == {0.75}
+
+
+def test_what_dropped_nodes_taught_of_a_pattern_may_be_forgotten() -> None:
+    found = []
+    for share in (0.0, 1.0):
+        game, search = game_of("B2 C3", 4, rules=TROMP_TAYLOR), Search(VoidEvaluator(), WIDE)
+        search.params = replace(WIDE, subtree_value_bias_free_share=share, subtree_value_bias_factor=0.9)
+        for _ in range(2):
+            search.begin(game, game.to_play, game.legal_vertices())
+            search.run([], 400)
+            rows = signature(search)
+            game.play(game.to_play, max(rows, key=lambda row: row[1])[0])
+        found.append(rows)
+    assert found[0] != found[1]
 
 
 @pytest.mark.parametrize("hides", [True, False])
