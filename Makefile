@@ -94,7 +94,7 @@ lint: $(VENV)/installed-dev ## check style, layout, types and pages: ruff, mypy,
 perft: $(VENV)/installed-dev ## count legal positions, compare random games with the naive board
 	@$(BIN)/python -m tests.perft $(ARGS)
 
-bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
+bench: $(INSTALLED) ## measure start-up, playouts, evaluations and visits (ARGS="--size 19 --json")
 	@$(BIN)/keima bench $(ARGS)
 
 bench-train: $(VENV)/installed-dev ## measure `keima train` beside a plain PyTorch loop of the same network, batch and optimizer (ARGS="--size 9")

@@ -28,7 +28,7 @@ from engine.support.plots import new_figure, png
 from engine.support.run_folder import keep_settings
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay_workers import SelfplayWorkers
-from engine.train.generations.zero import Bounds, Figures, Run
+from engine.train.generations.zero import Bounds, Run, StepStatistics
 from engine.train.generations.zero_config import ZeroConfig, keep_config, read_config
 from engine.train.generations.zero_state import State
 from engine.train.generations.zero_steps import LocalSteps, make_first_network, network_file
@@ -86,7 +86,7 @@ def train_run(folder: Path, config: ZeroConfig, seconds: float, stop: threading.
     if trained(folder, seconds)[1]:
         ended.set()
 
-    def report(state: State, figures: Figures) -> None:
+    def report(state: State, figures: StepStatistics) -> None:
         nonlocal begun
         now = time.process_time()
         line = {"generation": state.generation, "step": state.step, "seconds": round(now - begun, 3)}

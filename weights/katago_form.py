@@ -200,7 +200,7 @@ def _block(block: Block, path: str) -> Block:
             _check_plain(f"{path}.norm", block.norm)
             return block
         case _:
-            raise refuse(path, "a block with its norms first", type(block).__name__)
+            raise refuse(path, "one of KataGo's blocks", type(block).__name__)
 
 
 def _check_unbiased(path: str, bias: Array | None) -> None:

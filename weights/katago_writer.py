@@ -178,6 +178,8 @@ class _Writer:
                 self._attention(path, block)
             case FeedForwardBlock():
                 self._feed_forward(path, block)
+            case _:
+                raise AssertionError(f"katago_form lets no {type(block).__name__} pass")
 
     def _first_half(self, path: str, block: ResidualBlock | GlobalPoolBlock | NestedBottleneckBlock) -> None:
         self._norm(f"{path}.norm1", block.norm1)

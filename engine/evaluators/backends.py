@@ -3,14 +3,23 @@
 A framework is imported only when it is chosen: a machine without a GPU never waits for torch.
 """
 
-import importlib.util
 import logging
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import get_args
 
 from engine.errors import GoError
-from engine.evaluators.devices import CPU, DEVICES, GPU, OPENVINO, accelerators, fastest, first_working, torch_device
+from engine.evaluators.devices import (
+    CPU,
+    DEVICES,
+    GPU,
+    OPENVINO,
+    accelerators,
+    fastest,
+    first_working,
+    is_installed,
+    torch_device,
+)
 from engine.evaluators.measured_choice import remembered
 from engine.evaluators.network import Backend, NetworkEvaluator, Precision
 from engine.evaluators.sized_backend import SizedBackend, require_same_use
@@ -173,7 +182,7 @@ def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
 
     Raises GoError if it is not installed, or if no installed backend supports the network.
     """
-    installed = [name for name in INSTALL if _installed(name)]
+    installed = [name for name in INSTALL if is_installed(name)]
     if backend != AUTO:
         if backend in INSTALL and backend not in installed:
             raise GoError(f"{backend} is not installed: {INSTALL[backend]}")
@@ -185,7 +194,7 @@ def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
 
 def _choose_on_cpu(spec: NetSpec, precision: str) -> str:
     """Return the fastest backend on this machine's CPU."""
-    installed = [name for name in INSTALL if _installed(name)]
+    installed = [name for name in INSTALL if is_installed(name)]
     if "openvino" not in installed and _kernels_compute(spec):
         return "numba"
     if _kernels_are_faster(spec, precision):
@@ -202,7 +211,7 @@ def to_compare(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> lis
     GoError as `choose` does, and if no backend supports the precision.
     """
     first = choose(spec, backend, precision)
-    known = (*(("numba",) if _kernels_compute(spec) else ()), *(name for name in INSTALL if _installed(name)))
+    known = (*(("numba",) if _kernels_compute(spec) else ()), *(name for name in INSTALL if is_installed(name)))
     names = [first] if backend != AUTO else [first, *(name for name in known if name != first)]
     if precision == AUTO:
         return [(name, each) for name in names for each in full_speed(spec, name)]
@@ -232,17 +241,13 @@ def full_speed(spec: NetSpec, backend: str) -> tuple[str, ...]:
     return _TORCH if backend == "torch" and has_gpu() else ("fp32",)
 
 
-def _installed(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
-
-
 def _automatic(spec: NetSpec, backend: str) -> tuple[str, ...]:
     """Return the precisions in which `auto` may choose a backend for a network on this machine's CPU."""
     if backend == "numba":
         from engine.evaluators.kernel_backend import automatic_precisions
 
         return automatic_precisions(spec)
-    return full_speed(spec, backend) if backend == "openvino" and _installed(backend) else ()
+    return full_speed(spec, backend) if backend == "openvino" and is_installed(backend) else ()
 
 
 def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
@@ -313,5 +318,5 @@ def _torch(spec: NetSpec, precision: Precision | None, threads: int | None, *, o
 
 def _require(backend: str) -> None:
     """Raise GoError with a remedy if a framework is not installed."""
-    if not _installed(backend):
+    if not is_installed(backend):
         raise GoError(f"{backend} is not installed: {INSTALL[backend]}")

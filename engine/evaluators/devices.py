@@ -73,13 +73,14 @@ def has_openvino_device() -> bool:
     return any(any(Path("/dev").glob(pattern)) for pattern in ("dri/renderD*", "accel/accel*"))
 
 
-def _is_installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
+    """Return whether a Python package is installed."""
     return importlib.util.find_spec(name) is not None
 
 
 def torch_device() -> str | None:
     """Return torch's name of the GPU that it can use, or None: "cuda" (also ROCm), "xpu" or "mps"."""
-    if not _is_installed("torch") or not (has_nvidia_gpu() or has_other_gpu()):
+    if not is_installed("torch") or not (has_nvidia_gpu() or has_other_gpu()):
         return None
     try:
         from engine.evaluators.torch_backend import accelerator
@@ -92,7 +93,7 @@ def torch_device() -> str | None:
 
 def openvino_devices() -> list[str]:
     """Return those of `DEVICES` that OpenVINO has a driver for."""
-    if not _is_installed("openvino") or not has_openvino_device():
+    if not is_installed("openvino") or not has_openvino_device():
         return []
     try:
         from engine.evaluators.openvino_backend import devices

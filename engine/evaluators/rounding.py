@@ -78,12 +78,13 @@ class Rounding:
         calls: list[list[Array]] = []
         names = [name for name in arrays if name not in self._inputs]
         compared = {name: array[COMPARED] for name, array in self._inputs.items() if name in arrays}
-        for first in range(0, len(compared[PLANES]), len(arrays[PLANES])):
+        batch, total = len(arrays[PLANES]), len(compared[PLANES])
+        for first in range(0, total, batch):
+            count = min(batch, total - first)
             for name, array in compared.items():
-                rows = array[first : first + len(arrays[name])]
-                arrays[name][: len(rows)] = rows
+                arrays[name][:count] = array[first : first + count]
             infer()
-            calls.append([arrays[name][: len(rows)].copy() for name in names])
+            calls.append([arrays[name][:count].copy() for name in names])
         rounded = dict(zip(names, map(np.concatenate, zip(*calls, strict=True)), strict=True))
         self.loss = loss_between(*(Answers(each[_POLICY], each[_RESULT]) for each in (self._exact, rounded)))
         self._seconds += time.perf_counter() - start

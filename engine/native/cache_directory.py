@@ -16,8 +16,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from engine.native.frozen import KEY_FILE, frozen_directory, is_frozen
-from engine.support.installation import is_private, user_cache
+from engine.native.frozen import KEY_FILE, frozen_directory
+from engine.support.installation import is_frozen, is_private, user_cache
 
 _ROOT = Path(__file__).resolve().parents[1]
 _ENGINE = __name__.removesuffix(".native.cache_directory")

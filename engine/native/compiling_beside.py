@@ -8,9 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from engine.native.cache_directory import cache_directory
-from engine.native.frozen import is_frozen
 from engine.support.cores import usable_cores
-from engine.support.installation import make_writable
+from engine.support.installation import is_frozen, make_writable
 
 _LONGEST = 300.0
 """Seconds to wait for the other process; what it has not compiled by then is compiled here."""

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from platform import machine
 
+from engine.support.installation import is_frozen
+
 LINKS_KERNELS = sys.platform == "linux" and machine() == "x86_64"
 """Whether a program that is built here has its kernels linked."""
 FOLDER = "kernels"
@@ -16,11 +18,6 @@ KEY_FILE = "KEY"
 """File in that folder with the hash of the sources that the kernels were compiled from."""
 LEVELS = ("x86-64-v3", "x86-64-v2")
 """Processors that kernels are linked for, the best first. The second is the least that NumPy runs on."""
-
-
-def is_frozen() -> bool:
-    """Return whether this is the PyInstaller binary."""
-    return bool(getattr(sys, "frozen", False))
 
 
 def frozen_directory() -> Path:

@@ -18,9 +18,8 @@ import numba
 
 from engine.native.bitcode import rebuilt
 from engine.native.cache_directory import KEY, cache_directory, note_use
-from engine.native.frozen import is_frozen
 from engine.native.numba_internals import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from engine.support.installation import is_trusted, make_private
+from engine.support.installation import is_frozen, is_trusted, make_private
 
 _log = logging.getLogger(__name__)
 CHECKSUM_BYTES = 32

@@ -8,8 +8,7 @@ from typing import Any
 import numba
 
 from engine.native.cache_directory import cache_directory
-from engine.native.frozen import is_frozen
-from engine.support.installation import make_writable
+from engine.support.installation import is_frozen, make_writable
 
 _log = logging.getLogger(__name__)
 _PLAIN = "plain"

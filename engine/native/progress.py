@@ -9,7 +9,7 @@ from typing import Any
 from numba.core import event
 
 from engine.native.cache_directory import cache_directory, remove_old_caches
-from engine.native.frozen import is_frozen
+from engine.support.installation import is_frozen
 
 _log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from engine.native.atomics import has_python_waiting, put_back, try_take
 from engine.native.cache_directory import cache_directory
 from engine.native.calls import arguments_of, call_address, cells
 from engine.native.dispatcher import code_address, compile_kernel
-from engine.native.frozen import is_frozen
 from engine.native.instructions import Bfloat16, compile_for, ir, typeof, types
 from engine.native.kernel_cache import BitcodeCache, KernelCache
 from engine.native.progress import compilations
+from engine.support.installation import is_frozen
 
 
 def _sum(first: int, second: int) -> int:

@@ -1,6 +1,7 @@
 """The blocks of a network's trunk. A block adds to the trunk t [channels, H, W], except `PostActivationBlock`.
 
-A new kind of block is a new dataclass here, part of `Block`, listed in `engine.nets.spec.KINDS`, with its own `check`.
+A new kind of block is a dataclass here with its own `check`, part of `Block` and listed in `engine.nets.spec.KINDS`.
+Everything that computes or describes networks must know it, too: CONTRIBUTING.md, "Add a kind of block", has the list.
 """
 
 from collections.abc import Iterator

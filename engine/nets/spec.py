@@ -2,7 +2,7 @@
 
 Independent of frameworks and file formats: a loader turns a file into a `NetSpec`, a backend compiles a `NetSpec`. A
 new kind of block or head is a new dataclass in `engine.nets.blocks` or `engine.nets.heads` with a `check` method,
-listed in `KINDS`; `weights.native` stores it without changes.
+listed in `KINDS`; `weights.native` stores it without changes, but every backend must know it (CONTRIBUTING.md).
 
 The default architecture is KataGo's. All arrays are float32. Points are in policy order. A pooled vector of c channels
 over a board of `area` points, with s = sqrt(area), is

@@ -6,6 +6,7 @@ attention; norms, activations and pools are a few per mille of it and left out.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from engine.nets.spec import (
     KINDS,
@@ -24,6 +25,7 @@ from engine.nets.spec import (
     Norm,
     PolicyHead,
     PostActivationBlock,
+    ResidualBlock,
     RmsNorm,
     Score,
     Stem,
@@ -238,10 +240,12 @@ def _block(block: Block, path: str, area: int) -> Part:
             channels, width = block.expand.weight.shape
             text = [f"{channels}->{width}{' gated' if block.gate is not None else ''}->{channels}", block.activation]
             return _part(block, path, text, _work(area, block.expand, block.gate, block.contract))
-        case _:
+        case ResidualBlock() | PostActivationBlock():
             order = " then add" if isinstance(block, PostActivationBlock) else ""
             text = [_conv(block.conv1), _conv(block.conv2), _acts(block.activation1, block.activation2) + order]
             return _part(block, path, text, _work(area, block.conv1, block.conv2))
+        case _:
+            assert_never(block)
 
 
 def _attention(block: AttentionBlock, path: str, area: int) -> Part:

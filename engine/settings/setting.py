@@ -18,7 +18,7 @@ from engine.vertex import MAX_SIZE
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _MOST_DIGITS = 9
-_TRUTH = {"true": True, "false": False}
+_TRUTH = {"true": True, "false": False, "on": True, "off": False}
 _METADATA = "setting"
 
 
@@ -40,6 +40,9 @@ class Kind(StrEnum):
     INPUT_FOLDER = "an existing directory"
     OUTPUT_FOLDER = "a directory"
     INPUT_PATH = "an existing file or directory"
+
+
+_PLURALS = {Kind.INTEGER: "integers", Kind.NUMBER: "numbers", Kind.TEXT: "texts", Kind.RULES: "rules"}
 
 
 class Heading(StrEnum):
@@ -122,10 +125,15 @@ class Setting(NamedTuple):
                 return " or ".join(self.choices)
             case Kind.SIZE:
                 return f"a size from 2 to {MAX_SIZE}, or two as in 13x9"
-            case Kind.INTEGER | Kind.NUMBER if self.bounds:
-                comma = "," if self.bounds[0].isdigit() else ""
-                return f"{self.kind}{comma} {self.bounds}"
-        return str(self.kind)
+        return self._with_bounds(self.kind)
+
+    @property
+    def expected_many(self) -> str:
+        """The same in the plural, for a setting that takes many values."""
+        return self._with_bounds(_PLURALS.get(self.kind, "values"))
+
+    def _with_bounds(self, noun: str) -> str:
+        return noun + ("," if self.bounds[:1].isdigit() else "") + f" {self.bounds}".rstrip()
 
     def read(self, value: object) -> Any:
         """Parse a text, or a plain value of JSON or TOML. Raises BadValue, BadRules, or GoError for a profile."""

@@ -19,13 +19,13 @@ MEASURES = "KEIMA_MEASURES"
 def installed_program() -> list[str]:
     """Return the command for other programs' configurations: the script `keima` beside Python, else `this_program`."""
     script = Path(sys.executable).absolute().parent / ("keima.exe" if os.name == "nt" else "keima")
-    return [str(script)] if script.exists() and not _is_frozen() else this_program()
+    return [str(script)] if script.exists() and not is_frozen() else this_program()
 
 
 def this_program() -> list[str]:
     """Return the command that starts the same code again, with absolute paths."""
     python = str(Path(sys.executable).absolute())
-    if _is_frozen():
+    if is_frozen():
         return [python]
     home = Path(__file__).absolute().parents[2]
     in_checkout = home / "keima.py"
@@ -41,7 +41,8 @@ def with_own_path(command: str) -> str:
     return joined(this_program()) + space + rest if name in (_NAME, f"{_NAME}.exe") else command
 
 
-def _is_frozen() -> bool:
+def is_frozen() -> bool:
+    """Return whether this is the PyInstaller binary."""
     return bool(getattr(sys, "frozen", False))
 
 

@@ -1,6 +1,7 @@
 """Converts TOML tables to frozen dataclasses and back; unknown keys and wrong types are errors.
 
-Only types are checked here; the dataclasses check ranges themselves (`__post_init__` raises ValueError).
+Only types are checked here; the dataclasses check ranges themselves (`__post_init__` raises ValueError). The words of
+an error are those of the field's `Setting`, where it declares one.
 """
 
 import dataclasses
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import GoError
+from engine.settings.setting import Kind, Setting, settings_by_key, settings_of
 from engine.support.json_text import json_text
 
 T = TypeVar("T")
+_KINDS = {bool: Kind.TRUTH, int: Kind.INTEGER, float: Kind.NUMBER, str: Kind.TEXT, Path: Kind.OUTPUT_FILE}
 
 
 class ConfigError(GoError):
@@ -53,7 +56,8 @@ def from_table(kind: type[T], table: Mapping[str, Any], place: str, prefix: str 
     for name, field in fields.items():
         if name not in table and (field.default, field.default_factory) == required:
             raise ConfigError(f"{place}: {prefix}{name} is missing")
-    values = {key: _value(hints[key], value, place, prefix + key) for key, value in table.items()}
+    rows = settings_of(kind)
+    values = {key: _value(hints[key], value, place, prefix + key, rows.get(key)) for key, value in table.items()}
     try:
         return kind(**values)
     except ConfigError:
@@ -62,22 +66,19 @@ def from_table(kind: type[T], table: Mapping[str, Any], place: str, prefix: str 
         raise ConfigError(f"{place}: {prefix.rstrip('.') + ': ' if prefix else ''}{error}") from error
 
 
-def overridden(tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """Return a copy of tables with `section.key=value` settings applied; a value that is not TOML is a string.
+def overridden(kind: type[Any], tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """Return a copy of the tables of a dataclass with `section.key=value` settings applied.
 
-    Raises ConfigError on a setting of any other form.
+    A value is TOML or what help prints: `off`, `2,25`, `cosine`. Raises ConfigError on a setting of any other form.
     """
+    rows = {key: row for key, row in settings_by_key(kind).items() if row.kind is not Kind.ASSIGNMENT}
     result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
     for setting in settings:
         path, equals, text = setting.partition("=")
         keys = path.strip().split(".")
         if not equals or not all(keys):
             raise ConfigError(f"expected section.key=value, got {setting!r}")
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            # So that a shell user need not quote strings: schedule=step.
-            value = text.strip()
+        value = _assigned(text.strip(), rows.get(path.strip()), path.strip())
         table = result
         for key in keys[:-1]:
             table = table.setdefault(key, {})
@@ -85,6 +86,28 @@ def overridden(tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, 
                 raise ConfigError(f"{setting!r}: {key} is a value, not a section")
         table[keys[-1]] = value
     return result
+
+
+def _assigned(text: str, row: Setting | None, key: str) -> Any:
+    """Return the value of a text of `--set`. row: its setting, None where no field declares one."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        if row is None:
+            return text
+        try:
+            value = _as_help_prints(text, row)
+        except GoError as error:
+            raise ConfigError(f"--set {key}: {error}") from error
+    return [value] if row is not None and row.many and not isinstance(value, list) else value
+
+
+def _as_help_prints(text: str, row: Setting) -> Any:
+    """Read a text as the command line reads that of an option, several values with commas between them."""
+    # docs/settings.md prints an empty default so.
+    if text == "none" and row.default in ("", ()):
+        return [] if row.many else row.default
+    return [row.read(each.strip()) for each in text.split(",")] if row.many else row.read(text)
 
 
 def to_toml(value: Any) -> str:
@@ -106,13 +129,13 @@ def differences(first: Any, second: Any, prefix: str = "") -> list[tuple[str, An
     return found
 
 
-def _value(hint: Any, value: Any, place: str, key: str) -> Any:
-    """Convert a TOML value to the type of a field. Raises ConfigError if it has another type."""
+def _value(hint: Any, value: Any, place: str, key: str, row: Setting | None = None) -> Any:
+    """Convert a TOML value to the type of a field, which `row` declares. Raises ConfigError on another type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         wanted = [each for each in arguments if each is not type(None)]
         if len(wanted) == 1:
-            return _value(wanted[0], value, place, key)
+            return _value(wanted[0], value, place, key, row)
         for each in wanted:
             try:
                 return _value(each, value, place, key)
@@ -125,8 +148,10 @@ def _value(hint: Any, value: Any, place: str, key: str) -> Any:
         if value in arguments:
             return value
     elif origin is tuple:
-        if isinstance(value, list):
-            return _tuple(hint, value, place, key)
+        kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis and isinstance(value, list) else arguments
+        if isinstance(value, list) and len(value) == len(kinds):
+            each = enumerate(zip(kinds, value, strict=True))
+            return tuple(_value(kind, item, place, f"{key}[{index}]") for index, (kind, item) in each)
     elif origin in (dict, Mapping):
         if isinstance(value, Mapping):
             taken = {str(name): _as_text(each) if arguments[1] is str else each for name, each in value.items()}
@@ -135,18 +160,7 @@ def _value(hint: Any, value: Any, place: str, key: str) -> Any:
         scalar = _scalar(hint, value)
         if scalar is not None:
             return scalar
-    raise ConfigError(f"{place}: {key}: expected {_named(hint)}, got {value!r}")
-
-
-def _tuple(hint: Any, values: list[Any], place: str, key: str) -> tuple[Any, ...]:
-    """Convert a TOML array to a tuple: any length for (X, ...), the exact length for (X, Y)."""
-    kinds = typing.get_args(hint)
-    if len(kinds) == 2 and kinds[1] is Ellipsis:
-        kinds = (kinds[0],) * len(values)
-    if len(kinds) != len(values):
-        raise ConfigError(f"{place}: {key}: expected {len(kinds)} values, got {len(values)}")
-    each = enumerate(zip(kinds, values, strict=True))
-    return tuple(_value(kind, value, place, f"{key}[{index}]") for index, (kind, value) in each)
+    raise ConfigError(f"{place}: {key}: expected {_named(hint, row)}, got {value!r}")
 
 
 def _scalar(hint: Any, value: Any) -> Any:
@@ -168,15 +182,21 @@ def _as_text(value: Any) -> Any:
     return _toml_value(value) if isinstance(value, (int, float)) else value
 
 
-def _named(hint: Any) -> str:
-    """Return a readable name of a type, for error messages."""
-    if typing.get_origin(hint) is typing.Literal:
-        return " or ".join(repr(each) for each in typing.get_args(hint))
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return " or ".join(repr(each.value) for each in hint)
-    if dataclasses.is_dataclass(hint) or typing.get_origin(hint) in (dict, Mapping):
+def _named(hint: Any, row: Setting | None) -> str:
+    """Return the values that a field takes in words, for error messages."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        count = "" if arguments[-1] is Ellipsis else f"{len(arguments)} "
+        return count + (row.expected_many if row is not None else "values")
+    if dataclasses.is_dataclass(hint) or origin in (dict, Mapping):
         return "a table"
-    return hint.__name__ if isinstance(hint, type) and not typing.get_origin(hint) else str(hint)
+    if row is not None:
+        return row.expected
+    if origin is typing.Literal:
+        return " or ".join(map(str, arguments))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return " or ".join(str(each.value) for each in hint)
+    return str(_KINDS.get(hint, hint))
 
 
 def _write_table(value: Any, prefix: str, lines: list[str]) -> None:

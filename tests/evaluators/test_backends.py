@@ -1,5 +1,6 @@
 """Which backend computes a network, by what is installed and by what was asked for."""
 
+import importlib.util
 import logging
 
 import pytest
@@ -31,7 +32,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         byte_tiles: bool = False,
         processor_name: str = INTEL,
     ) -> None:
-        monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
         monkeypatch.setattr(operands, "instruction_sets", lambda: [instructions])

@@ -1,5 +1,6 @@
 """`auto` takes what was measured to be the fastest, and follows its rule until there is a measurement."""
 
+import importlib.util
 import threading
 import time
 from pathlib import Path
@@ -40,7 +41,7 @@ def makes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         made.append(pair)
         return StandIn(" ".join(pair))
 
-    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name != "torch" else None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name != "torch" else None)
     monkeypatch.setattr(backends, "full_speed", lambda spec, name: fast.get(name, ()))
     monkeypatch.setattr(kernel_backend, "precisions", lambda spec: fast["numba"])
     monkeypatch.setattr(backends, "backend_of", create)

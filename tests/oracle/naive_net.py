@@ -4,6 +4,7 @@ Slow and obvious: no framework, no folding, no batching, no im2col.
 """
 
 import math
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,6 +205,8 @@ def after_block(block: Block, trunk: Doubles) -> Doubles:
             return trunk + feed_forward(block, trunk)
         case PostActivationBlock():
             return post_activation(block, trunk)
+        case _:
+            assert_never(block)
 
 
 def stem(spec: NetSpec, planes: Doubles, globals_: Doubles) -> Doubles:

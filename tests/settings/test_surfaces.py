@@ -73,13 +73,13 @@ def form(key: str, value: str, folder: Path) -> str:
 
 def selfplay(key: str, value: str, folder: Path) -> str:
     with pytest.raises(GoError) as error:
-        from_table(SelfplaySettings, overridden({}, [f"{key}={value}"]), "--set")
+        from_table(SelfplaySettings, overridden(SelfplaySettings, {}, [f"{key}={value}"]), "--set")
     return str(error.value)
 
 
 def training(key: str, value: str, folder: Path) -> str:
     with pytest.raises(GoError) as error:
-        from_table(TrainConfig, overridden({}, [f"{key}={value}"]), "--set")
+        from_table(TrainConfig, overridden(TrainConfig, {}, [f"{key}={value}"]), "--set")
     return str(error.value)
 
 
@@ -113,6 +113,14 @@ def test_an_unknown_key_is_refused_by_its_name(surface: Refuse, tmp_path: Path) 
         (selfplay, "full_visits", "0", "an integer, 1 or more"),
         (selfplay, "full_share", "2", "a number from 0 to 1"),
         (training, "blocks", "0", "an integer, 1 or more"),
+        (training, "blocks", "many", "an integer, 1 or more"),
+        (training, "learning_rate", "0,5", "a number above 0"),
+        (training, "human", "yes", "true or false"),
+        (training, "human", "1", "true or false"),
+        (training, "board_sizes", "9", "2 integers from 2 to 25"),
+        (training, "board_sizes", "x", "an integer from 2 to 25"),
+        (training, "schedule", "linear", "cosine or step"),
+        (selfplay, "rules", "checkers", "tromp-taylor chinese"),
     ],
 )
 def test_a_bad_value_is_refused_by_key_range_and_value(

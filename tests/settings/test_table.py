@@ -9,8 +9,8 @@ import pytest
 
 from engine.apps.web.settings import GameSettings
 from engine.evaluators import backends
-from engine.search.params import SEARCH_SETTINGS, SearchParams
-from engine.settings.options import SettingOption
+from engine.search.params import SEARCH_SETTINGS, SearchParams, with_settings
+from engine.settings.options import SettingOption, shown
 from engine.settings.setting import Heading, Kind, Setting, settings_by_key, settings_of
 from engine.settings.table import TABLE, settings_on
 from engine.settings.table import network as network_rows
@@ -22,6 +22,7 @@ from engine.train.generations.zero_config import EvaluatorSettings, RunSettings,
 from engine.train.learning.train_config import TrainConfig
 from engine.train.study.dqn_settings import DqnSettings
 from engine.train.teaching.exploration_settings import ExplorationSettings
+from engine.train.toml_settings import from_table, overridden
 from gtp.json_analysis.settings import Settings
 from gtp.params import PARAMS
 from gtp.state import SessionConfig
@@ -57,6 +58,25 @@ def test_every_default_is_a_value_that_the_setting_takes(row: Setting) -> None:
             assert type(default) is (int if row.kind is Kind.INTEGER else float)
         if row.kind is Kind.CHOICE:
             assert default in row.choices
+
+
+def printed_default(row: Setting) -> str:
+    """Return the default as docs/settings.md prints it."""
+    if row.kind is Kind.TRUTH:
+        return "on" if row.default else "off"
+    return shown(row.default) or "none"
+
+
+@pytest.mark.parametrize("kind", [ZeroConfig, DqnSettings])
+def test_every_printed_default_of_training_can_be_typed(kind: type) -> None:
+    rows = {key: row for key, row in settings_by_key(kind).items() if row.kind is not Kind.ASSIGNMENT}
+    settings = [f"{key}={printed_default(row)}" for key, row in rows.items() if not row.default_text]
+    assert from_table(kind, overridden(kind, {}, settings), "--set") == kind()
+
+
+def test_every_printed_default_of_the_search_can_be_typed() -> None:
+    typed = {name: printed_default(row) for name, row in SEARCH_SETTINGS.items() if row.default not in (None, "")}
+    assert with_settings(SearchParams(), typed) == SearchParams()
 
 
 @pytest.mark.parametrize("kind", DECLARING)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.train.learning.train_config import TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
 
 
@@ -85,16 +86,16 @@ def test_what_is_written_is_read_again(outer: Outer) -> None:
         ("games = 1\nspeed = 2", "^run.toml: unknown key speed, expected one of folder games inner mood on pair "),
         ("games = 1\n[inner]\nspeed = 2", "^run.toml: unknown key inner.speed, expected one of name rate steps$"),
         ("on = true", "^run.toml: games is missing$"),
-        ("games = 1.5", r"^run.toml: games: expected int, got 1.5$"),
-        ("games = true", "^run.toml: games: expected int, got True$"),
-        ("games = 1\non = 1", "^run.toml: on: expected bool, got 1$"),
-        ("games = 1\nway = 'odd'", "^run.toml: way: expected 'fast' or 'slow', got 'odd'$"),
-        ("games = 1\nmood = 'odd'", "^run.toml: mood: expected 'calm' or 'bold', got 'odd'$"),
-        ("games = 1\npair = [1]", "^run.toml: pair: expected 2 values, got 1$"),
+        ("games = 1.5", r"^run.toml: games: expected an integer, got 1.5$"),
+        ("games = true", "^run.toml: games: expected an integer, got True$"),
+        ("games = 1\non = 1", "^run.toml: on: expected true or false, got 1$"),
+        ("games = 1\nway = 'odd'", "^run.toml: way: expected fast or slow, got 'odd'$"),
+        ("games = 1\nmood = 'odd'", "^run.toml: mood: expected calm or bold, got 'odd'$"),
+        ("games = 1\npair = [1]", r"^run.toml: pair: expected 2 values, got \[1\]$"),
         ("games = 1\ninner = 3", "^run.toml: inner: expected a table, got 3$"),
         ("games = 1\n[inner]\nrate = -1", "^run.toml: inner: rate: expected 0 or more, got -1.0$"),
-        ("games = 1\n[inner]\nsteps = [[1, 'x']]", r"^run.toml: inner.steps\[0\]\[1\]: expected float, got 'x'$"),
-        ("games = 1\n[inner]\nname = 1", "^run.toml: inner.name: expected str, got 1$"),
+        ("games = 1\n[inner]\nsteps = [[1, 'x']]", r"^run.toml: inner.steps\[0\]\[1\]: expected a number, got 'x'$"),
+        ("games = 1\n[inner]\nname = 1", "^run.toml: inner.name: expected a text, got 1$"),
         ("games = ", "^run.toml: Invalid value"),
     ],
 )
@@ -112,21 +113,45 @@ def test_numbers_are_texts_where_a_table_holds_texts() -> None:
     given = {"search": {"c_puct": 2.0, "visits": 8, "shares_nodes": True, "name": "x"}}
     texts = from_table(Searching, given, "x").search
     assert texts == {"c_puct": "2.0", "visits": "8", "shares_nodes": "true", "name": "x"}
-    with pytest.raises(ConfigError, match=r"search.c_puct: expected str, got \[1\]"):
+    with pytest.raises(ConfigError, match=r"search.c_puct: expected a text, got \[1\]"):
         from_table(Searching, {"search": {"c_puct": [1]}}, "x")
 
 
 def test_settings_of_the_command_line_replace_those_of_the_file() -> None:
     tables = {"games": 1, "inner": {"rate": 0.1, "name": "old"}}
-    new = overridden(tables, ["inner.name=two words", "inner.rate = 2", "inner.steps=[[1, 0.5]]", "on=false"])
+    new = overridden(Outer, tables, ["inner.name=two words", "inner.rate = 2", "inner.steps=[[1, 0.5]]", "on=false"])
     assert from_table(Outer, new, "x") == Outer(1, on=False, inner=Inner(2.0, "two words", ((1, 0.5),)))
     assert tables == {"games": 1, "inner": {"rate": 0.1, "name": "old"}}
+
+
+@pytest.mark.parametrize(
+    ("setting", "field"),
+    [
+        ("human=on", True),
+        ("human=Off", False),
+        ("human=True", True),
+        ("human=true", True),
+        ("board_sizes=9,13", (9, 13)),
+        ("board_sizes=[9, 13]", (9, 13)),
+        ("rate_steps=0.25, 0.5", (0.25, 0.5)),
+        ("rate_steps=0.5", (0.5,)),
+        ("record_shares=none", ()),
+        ("steps=1_000", 1000),
+        ("learning_rate=1", 1.0),
+        ("schedule=step", "step"),
+        ("schedule='step'", "step"),
+        ("freeze=none", "none"),
+    ],
+)
+def test_a_value_is_typed_as_help_prints_it_or_as_toml(setting: str, field: object) -> None:
+    config = from_table(TrainConfig, overridden(TrainConfig, {}, [setting]), "--set")
+    assert getattr(config, setting.partition("=")[0]) == field
 
 
 @pytest.mark.parametrize("setting", ["games", "=1", "inner.=2", "games.deep=1"])
 def test_a_setting_of_another_form_is_an_error(setting: str) -> None:
     with pytest.raises(ConfigError, match=setting):
-        overridden({"games": 1}, [setting])
+        overridden(Outer, {"games": 1}, [setting])
 
 
 def test_differences_are_named_by_their_keys() -> None:

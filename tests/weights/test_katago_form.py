@@ -203,7 +203,7 @@ REFUSED = {
     "no blocks": (replace(made(), blocks=()), "blocks", "expected at least one, got 0"),
     "no tip": (replace(made(), tip=None), "tip", "expected a norm, got none"),
     "a norm in the stem": (replace(made(), stem=replace(made().stem, norm=NORM)), "stem.norm", "expected none"),
-    "post-activation": (replace(made(), blocks=(POST,)), "blocks.0", "got PostActivationBlock"),
+    "post-activation": (replace(made(), blocks=(POST,)), "blocks.0", "expected one of KataGo's blocks, got Post"),
     "biased attention": (replace(made(), blocks=(BLOCK, replace(ATTENTION, key=BIASED))), "blocks.1.key.bias", "none"),
     "spatial norm": (replace(made(), blocks=(replace(FEED, norm=replace(RMS, spatial=True)),)), "blocks.0.norm", ""),
     "no gate": (replace(made(), blocks=(replace(FEED, gate=None),)), "blocks.0", "got silu, no gate"),

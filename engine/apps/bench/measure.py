@@ -112,7 +112,7 @@ def measure(
     """
     bar.update("start-up")
     figures = _startup(player, effort, startup)
-    bar.update("rollouts")
+    bar.update("playouts")
     per_size = {name_of(size): size for size in sizes}
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
     figures |= {key: {name: {} for name in per_size} for key in PER_EVALUATOR}

@@ -113,7 +113,7 @@ def _network(net: str | None) -> dict[str, Any] | None:
 def _kernels() -> dict[str, Any]:
     """Return the folder of compiled kernels, its number of files and its size; all None where nothing can be kept."""
     from engine.native.cache_directory import cache_directory
-    from engine.native.frozen import is_frozen
+    from engine.support.installation import is_frozen
 
     folder = cache_directory()
     files = sorted([*folder.glob("*.nbc"), *folder.glob("kernels-*.so")]) if folder and folder.is_dir() else []

@@ -11,7 +11,7 @@ from engine.apps.quality.choices import Choices, Limit
 from engine.apps.quality.positions import Position
 from engine.apps.quality.reference import Reference
 from engine.apps.quality.settings import QualitySettings
-from engine.apps.quality.statistics import Estimate, Regrets, estimates, regrets
+from engine.apps.quality.statistics import Estimate, Regrets, estimates, regrets, rounded
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,8 +97,8 @@ def json_of(settings: QualitySettings, measured: Sequence[Measured]) -> dict[str
                 "positions": row.positions,
                 "visits": round(row.visits, 1),
                 "seconds": round(row.seconds, 3),
-                "regret": _plain(row.means),
-                "difference": None if row.difference is None else _plain(row.difference),
+                "regret": rounded(row.means, _DIGITS),
+                "difference": None if row.difference is None else rounded(row.difference, _DIGITS),
             }
             for row in _rows(measured)
         ],
@@ -107,10 +107,6 @@ def json_of(settings: QualitySettings, measured: Sequence[Measured]) -> dict[str
 
 def _phases(positions: Sequence[Position]) -> list[str]:
     return list(dict.fromkeys(each.phase for each in positions))
-
-
-def _plain(found: Mapping[str, Estimate]) -> dict[str, list[float]]:
-    return {name: [round(value, _DIGITS) for value in each] for name, each in found.items()}
 
 
 def tables(settings: QualitySettings, measured: Sequence[Measured]) -> "Iterator[Table]":

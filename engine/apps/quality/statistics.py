@@ -23,6 +23,11 @@ class Estimate(NamedTuple):
     high: float
 
 
+def rounded(found: Mapping[str, Estimate], digits: int) -> dict[str, list[float]]:
+    """Return estimates for a report in JSON."""
+    return {name: [round(value, digits) for value in each] for name, each in found.items()}
+
+
 class Regrets(NamedTuple):
     """What the moves of one setting lose, by position: [positions].
 

@@ -1,10 +1,10 @@
 """The results of `keima tune` as tables, as JSON and as files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from engine.apps.quality.report import percent_text, points_text
-from engine.apps.quality.statistics import Estimate, estimates
+from engine.apps.quality.statistics import estimates, rounded
 from engine.apps.tune.plot import plot
 from engine.apps.tune.results import Tuned, verdict
 from engine.support.files import write_atomically
@@ -85,14 +85,14 @@ def json_of(tuned: Tuned) -> dict[str, Any]:
     return {
         "settings": tuned.settings.fixed_by_run,
         "trials": len(tuned.trials),
-        "default": {str(visits): _plain(estimates(each)) for visits, each in tuned.default.items()},
+        "default": {str(visits): rounded(estimates(each), _DIGITS) for visits, each in tuned.default.items()},
         "best": None if best is None else {**best._asdict(), "values": best.values},
         "held": [
             {
                 "visits": visits,
-                "default": _plain(estimates(before)),
-                "best": _plain(estimates(tuned.held[1][visits])),
-                "difference": _plain(estimates(tuned.held[1][visits], before)),
+                "default": rounded(estimates(before), _DIGITS),
+                "best": rounded(estimates(tuned.held[1][visits]), _DIGITS),
+                "difference": rounded(estimates(tuned.held[1][visits], before), _DIGITS),
             }
             for visits, before in (tuned.held[0].items() if tuned.held else ())
         ],
@@ -108,10 +108,6 @@ def json_of(tuned: Tuned) -> dict[str, Any]:
         ],
         "verdict": verdict(tuned),
     }
-
-
-def _plain(found: Mapping[str, Estimate]) -> dict[str, list[float]]:
-    return {name: [round(value, _DIGITS) for value in each] for name, each in found.items()}
 
 
 def write_report(tuned: Tuned, errors: IO[str]) -> None:

@@ -5,6 +5,7 @@ A trunk has one of two layouts: convolutions need points [B, channels, H, W], at
 """
 
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +101,8 @@ def add_block(trunk: Trunk, block: Block) -> Trunk:
             inner = activate(convolve(points, folded(block.conv1, block.norm1)), block.activation1)
             added = convolve(inner, folded(block.conv2, block.norm2))
             return Trunk(board, activate(ops.add(points, added), block.activation2))
+        case _:
+            assert_never(block)
     return Trunk(board, ops.add(points, convolve(inner, block.conv2)))
 
 

@@ -1,6 +1,6 @@
 """The blocks of a network's trunk as torch modules: points [B, channels, H, W] in, the same shape out."""
 
-from typing import cast
+from typing import assert_never, cast
 
 import torch
 from torch import Tensor, nn
@@ -44,6 +44,8 @@ def torch_block(block: Block) -> Fusible:
             return TorchFeedForward(block)
         case PostActivationBlock():
             return _PostActivation(block)
+        case _:
+            assert_never(block)
 
 
 class _Residual(Fusible):

@@ -37,7 +37,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "
-            "zero9, or none to play by rollouts.",
+            "zero9, or none to play by playouts.",
             metavar="FILE|DIRECTORY|none",
             default_text="keima-t7c96",
         ),
@@ -48,7 +48,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "
-            "zero9, or none to play by rollouts.",
+            "zero9, or none to play by playouts.",
             flags=("--net", "--model", "-model"),
             metavar="FILE|DIRECTORY|none",
             default_text="keima-t7c96",

@@ -49,7 +49,7 @@ _RESAMPLINGS = 2000
 
 
 @dataclass(frozen=True)
-class Figures:
+class Means:
     """Means over a set of positions; NaN where no position contributes.
 
     positions: count of positions with a move. top_1, top_5: share of moves that the policy ranked first, or among
@@ -103,10 +103,10 @@ class Accuracy:
     games: int
     seconds: float
     skipped: dict[str, int]
-    total: Figures
-    by_ply: tuple[Figures, ...]
-    by_size: tuple[Figures, ...]
-    by_rank: tuple[Figures, ...]
+    total: Means
+    by_ply: tuple[Means, ...]
+    by_size: tuple[Means, ...]
+    by_rank: tuple[Means, ...]
     bucket: int
     against: str = ""
 
@@ -301,20 +301,20 @@ def _supports(tested: Predictor, record: Record) -> bool:
     return all(smallest <= side <= largest for side in (record.width, record.height))
 
 
-def _by_ply(table: dict[str, NDArray[np.float64]], bucket: int) -> Iterator[Figures]:
+def _by_ply(table: dict[str, NDArray[np.float64]], bucket: int) -> Iterator[Means]:
     place = np.minimum(table["ply"] // bucket, LAST_BUCKET)
     for index in np.unique(place).astype(int).tolist():
         end = "" if index == LAST_BUCKET else str((index + 1) * bucket)
         yield _figures(f"{index * bucket + 1}-{end}", {key: each[place == index] for key, each in table.items()})
 
 
-def _by_size(table: dict[str, NDArray[np.float64]]) -> Iterator[Figures]:
+def _by_size(table: dict[str, NDArray[np.float64]]) -> Iterator[Means]:
     for width, height in np.unique(np.stack([table["width"], table["height"]]), axis=1).T.astype(int).tolist():
         same = (table["width"] == width) & (table["height"] == height)
         yield _figures(f"{width}x{height}", {key: each[same] for key, each in table.items()})
 
 
-def _by_rank(table: dict[str, NDArray[np.float64]]) -> Iterator[Figures]:
+def _by_rank(table: dict[str, NDArray[np.float64]]) -> Iterator[Means]:
     pairs = zip(table["own"].astype(int).tolist(), table["kind"].astype(int).tolist(), strict=True)
     groups = np.array([group_of(*pair) for pair in pairs])
     strongest = {group: int(table["own"][groups == group].min()) for group in set(groups.tolist())}
@@ -323,7 +323,7 @@ def _by_rank(table: dict[str, NDArray[np.float64]]) -> Iterator[Figures]:
         yield _figures(group, {key: each[groups == group] for key, each in table.items()})
 
 
-def _figures(label: str, table: dict[str, NDArray[np.float64]]) -> Figures:
+def _figures(label: str, table: dict[str, NDArray[np.float64]]) -> Means:
     valued, owned = ~np.isnan(table["result"]), ~np.isnan(table["owner_error"])
     value, result = table["value"][valued], table["result"][valued]
     # In a draw no winner can be favored.
@@ -333,7 +333,7 @@ def _figures(label: str, table: dict[str, NDArray[np.float64]]) -> Figures:
     scored = table["score_error"][~np.isnan(table["score_error"])]
     right = table["owner_right"][~np.isnan(table["owner_right"])]
     gain, low, high = _gain(table)
-    return Figures(
+    return Means(
         label=label,
         positions=len(table["ply"]),
         gain=gain,

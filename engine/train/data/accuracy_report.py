@@ -8,7 +8,7 @@ from engine.support.plots import new_figure, png
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from engine.train.data.accuracy import Accuracy, Figures
+    from engine.train.data.accuracy import Accuracy, Means
 
 
 def accuracy_table(accuracy: "Accuracy") -> "Table":
@@ -33,7 +33,7 @@ def accuracy_table(accuracy: "Accuracy") -> "Table":
     return table
 
 
-def _cells(figures: "Figures") -> list[str]:
+def _cells(figures: "Means") -> list[str]:
     return [
         figures.label,
         str(figures.positions),
@@ -50,7 +50,7 @@ def _cells(figures: "Figures") -> list[str]:
     ]
 
 
-def _gain(figures: "Figures") -> str:
+def _gain(figures: "Means") -> str:
     return f"{100 * figures.gain:+.1f} ({100 * figures.gain_low:+.1f} to {100 * figures.gain_high:+.1f})"
 
 

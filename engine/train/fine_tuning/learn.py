@@ -23,7 +23,7 @@ from engine.support.files import read_object, write_atomically
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.run_folder import SETTINGS_FILE, keep_settings
-from engine.train.data.accuracy import Accuracy, Figures, Predictor, accuracy_of
+from engine.train.data.accuracy import Accuracy, Means, Predictor, accuracy_of
 from engine.train.data.batches import WindowSource
 from engine.train.data.record_shards import Shards
 from engine.train.data.records import RecordOptions, Source, Tally, read_samples
@@ -206,9 +206,9 @@ def _accuracy(
 
 
 def _read_accuracy(stored: Mapping[str, Any]) -> Accuracy:
-    def figures(row: Mapping[str, Any]) -> Figures:
+    def figures(row: Mapping[str, Any]) -> Means:
         values: dict[str, Any] = {key: math.nan if value is None else value for key, value in row.items()}
-        return Figures(**values)
+        return Means(**values)
 
     rows = {name: tuple(figures(row) for row in stored[name]) for name in ("by_ply", "by_size", "by_rank")}
     return Accuracy(**{**stored, "total": figures(stored["total"]), **rows})

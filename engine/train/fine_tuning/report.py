@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from engine.support.plots import new_figure, png
-from engine.train.data.accuracy import Figures
+from engine.train.data.accuracy import Means
 from engine.train.fine_tuning.learn import WHOLE_FROM_GAMES, Learned
 from engine.train.learning.metrics import read_metrics
 
@@ -74,7 +74,7 @@ _ROWS = (
 _SHARES = ("top_1", "top_5", "value_right")
 
 
-def _cell(figures: Figures, key: str) -> str:
+def _cell(figures: Means, key: str) -> str:
     value = getattr(figures, key)
     if math.isnan(value):
         return "not known"

@@ -89,7 +89,7 @@ def _settings(options: dict[str, Any]) -> "SelfplaySettings":
     from engine.train.toml_settings import from_table, overridden
 
     sizes = {"sizes": list(options["size"])} if options["size"] else {}
-    return from_table(SelfplaySettings, overridden(sizes, options["settings"]), "--set")
+    return from_table(SelfplaySettings, overridden(SelfplaySettings, sizes, options["settings"]), "--set")
 
 
 @dataclass(frozen=True)

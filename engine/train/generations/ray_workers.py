@@ -48,7 +48,7 @@ _MOST_SOON = 8
 # Errors in a row of the thread that looks after the workers, before a run fails.
 _MOST_ERRORS = 5
 _MOST_TEXT = 500
-_COLOR = re.compile(r"\x1b\[[\d;]*m")
+_ANSI_COLOR = re.compile(r"\x1b\[[\d;]*m")
 _LOG = logging.getLogger(__name__)
 
 
@@ -396,7 +396,7 @@ def _text_of(error: Exception) -> str:
     Of a long text, as of an actor that could not be created, begin and end: the end has the cause.
     """
     cause = getattr(error, "cause", None) or error
-    text = f"{type(cause).__name__}: {' '.join(_COLOR.sub('', str(cause)).split())}"
+    text = f"{type(cause).__name__}: {' '.join(_ANSI_COLOR.sub('', str(cause)).split())}"
     return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT // 2]} ... {text[-_MOST_TEXT // 2 :]}"
 
 

@@ -27,9 +27,9 @@ from engine.train.generations.zero_state import (
     write_state,
 )
 
-Figures = Mapping[str, Any]
+StepStatistics = Mapping[str, Any]
 """Statistics of a step: games, samples, evaluations, ..."""
-Report = Callable[[State, Figures], None]
+Report = Callable[[State, StepStatistics], None]
 _STATE, _STEPS = "state.json", "steps.jsonl"
 # Minimum seconds between two checks of the clock.
 _LEAST_WAIT = 0.05
@@ -42,16 +42,16 @@ class Stopped(Exception):
 class Steps(Protocol):
     """The steps of a generation. Each resumes from the files in the run folder, and raises Stopped if interrupted."""
 
-    def selfplay(self, state: State) -> Figures:
+    def selfplay(self, state: State) -> StepStatistics:
         """Play the games of a generation with the best network, and store their samples."""
 
-    def train(self, state: State) -> Figures:
+    def train(self, state: State) -> StepStatistics:
         """Train on the samples of the last generations, and store the candidate network."""
 
     def gate(self, state: State) -> Gate:
         """Play the candidate against the best network, unless no match is needed."""
 
-    def rate(self, state: State) -> Figures:
+    def rate(self, state: State) -> StepStatistics:
         """Play the newest generation against earlier ones and fixed opponents, if it is due."""
 
 
@@ -115,7 +115,7 @@ class Run:
         self.state = after_steps(self.state, found)
         write_state(self.folder / _STATE, self.state)
 
-    def _do(self, steps: Steps) -> tuple[Figures, int | None]:
+    def _do(self, steps: Steps) -> tuple[StepStatistics, int | None]:
         """Perform the next step; return its statistics, and the new best generation if there is one."""
         state = self.state
         if state.step == "selfplay":

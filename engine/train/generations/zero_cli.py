@@ -22,7 +22,7 @@ from engine.support.tables import print_tables
 if TYPE_CHECKING:
     from engine.train.games.selfplay_workers import SelfplayWorkers
     from engine.train.generations.ray_workers import RayWorkers
-    from engine.train.generations.zero import Figures, Run
+    from engine.train.generations.zero import Run, StepStatistics
     from engine.train.generations.zero_config import ZeroConfig
     from engine.train.generations.zero_state import State
 
@@ -95,7 +95,7 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         ProgressBar(stderr) as bar,
     ):
 
-        def report(state: "State", figures: "Figures") -> None:
+        def report(state: "State", figures: "StepStatistics") -> None:
             bar.print(f"generation {state.generation}, {state.step}: {_figures(figures)}")
             # Drawing takes a second, which short steps would notice.
             write_reports(folder, stderr, picture=state.step == STEPS[-1])
@@ -160,7 +160,7 @@ def write_reports(folder: Path, stderr: IO[str], *, picture: bool = True) -> Non
         stderr.write(f"keima zero: {error}\n")
 
 
-def _figures(figures: "Figures") -> str:
+def _figures(figures: "StepStatistics") -> str:
     """Return the statistics of a step as one line."""
     known = {key: value for key, value in figures.items() if value is not None and key != "hours"}
     texts = (f"{key} {value:,.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in known.items())

@@ -262,7 +262,7 @@ def _parsed(tables: dict[str, Any], place: str, settings: Sequence[str]) -> Zero
     plain = from_table(ZeroConfig, tables, place)
     if not settings:
         return plain
-    return from_table(ZeroConfig, overridden(tables, settings), f"{place} with {' '.join(settings)}")
+    return from_table(ZeroConfig, overridden(ZeroConfig, tables, settings), f"{place} with {' '.join(settings)}")
 
 
 def config_of_run(

@@ -41,7 +41,7 @@ from engine.train.generations.rating import is_rated, next_opponent, player_of, 
 from engine.train.generations.rating_matches import RatingMatches
 from engine.train.generations.ray_selfplay import INBOX, Intake, computing_of
 from engine.train.generations.ray_workers import RayWorkers
-from engine.train.generations.zero import Figures, Stopped
+from engine.train.generations.zero import StepStatistics, Stopped
 from engine.train.generations.zero_config import ZeroConfig
 from engine.train.generations.zero_state import RunError, State, read_steps
 from weights import native
@@ -102,7 +102,7 @@ class LocalSteps:
         if self._stop.is_set():
             raise Stopped
 
-    def selfplay(self, state: State) -> Figures:
+    def selfplay(self, state: State) -> StepStatistics:
         """Play the games of a generation with the best network."""
         settings, folder = self._settings(state.generation), self._games(state.generation)
         games = self._config.run.games_of(state.generation)
@@ -157,7 +157,7 @@ class LocalSteps:
     def _show_play(self, stats: SelfplayStats) -> None:
         self._show(stats.progress())
 
-    def _collect(self, ray_workers: RayWorkers, state: State, games: int, seed: int) -> Figures:
+    def _collect(self, ray_workers: RayWorkers, state: State, games: int, seed: int) -> StepStatistics:
         """Let the workers of a cluster play with the best network, and collect games until there are enough."""
         settings = self._config.selfplay
         ray_workers.check()
@@ -183,7 +183,7 @@ class LocalSteps:
             "began_with": {str(each): count for each, count in sorted(intake.generations.items())},
         }
 
-    def train(self, state: State) -> Figures:
+    def train(self, state: State) -> StepStatistics:
         """Train on a number of samples in proportion to the generation's new ones, and store the candidate."""
         from engine.train.generations.trainers import together
         from engine.train.generations.training import begun_at, check_device, train_until, trainers_of
@@ -280,7 +280,7 @@ class LocalSteps:
     def _keep(self, name: str, records: list[str]) -> None:
         write_atomically(self._folder / "matches" / f"{name}.sgfl", "".join(f"{record}\n" for record in records))
 
-    def rate(self, state: State) -> Figures:
+    def rate(self, state: State) -> StepStatistics:
         """Play the newest generation against earlier ones and fixed opponents, if it is due."""
         settings, path = self._config.rating, self._folder / "ratings.jsonl"
         if not is_rated(state.generation, settings):

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from engine.train.learning.train_config import TrainConfig
 
@@ -64,6 +65,8 @@ class Schedule:
                 factor = 1.0
             case "kl":
                 factor = self._adaptive.factor
+            case _:
+                assert_never(config.schedule)
         return config.learning_rate * warmup_factor(step, config.warmup) * factor
 
     def wants_kl(self, step: int) -> bool:

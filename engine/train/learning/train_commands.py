@@ -79,7 +79,7 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
             table = read_toml_file(path)
             from_table(TrainConfig, table, str(path))  # so that errors name the file
             tables |= table
-    tables = overridden(tables, options["settings"])
+    tables = overridden(TrainConfig, tables, options["settings"])
     given = {name: options.get(name) for name in ("steps", "hours", "device", "threads")}
     given["freeze"] = options.get("freeze")
     return from_table(TrainConfig, tables | {key: value for key, value in given.items() if value is not None}, place)

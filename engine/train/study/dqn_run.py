@@ -18,7 +18,7 @@ FORMAT = "keima-dqn"
 
 def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError on bad settings or a folder that contains a run."""
-    settings = from_table(DqnSettings, overridden({}, options["settings"]), "--set")
+    settings = from_table(DqnSettings, overridden(DqnSettings, {}, options["settings"]), "--set")
     folder: Path = options["run"]
     with claimed(folder):
         _learn(folder, settings, options, stdout)

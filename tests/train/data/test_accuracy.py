@@ -21,7 +21,7 @@ from engine.nets.random import random_spec
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
 from engine.support.json_text import json_text
-from engine.train.data.accuracy import Figures, Predictor, accuracy_of, held_out_records
+from engine.train.data.accuracy import Means, Predictor, accuracy_of, held_out_records
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy
 from engine.train.data.held_out import is_held_out
@@ -205,7 +205,7 @@ def test_the_figures_are_json_and_a_picture() -> None:
     accuracy = accuracy_of(PREJUDICED, records(), per_game=3)
     statistics = json.loads(json_text(asdict(accuracy)), parse_constant=pytest.fail)
     assert statistics["total"]["positions"] == 18 and statistics["total"]["score_error"] is None
-    assert set(statistics["by_ply"][0]) == set(Figures.__dataclass_fields__)
+    assert set(statistics["by_ply"][0]) == set(Means.__dataclass_fields__)
     assert plot_accuracy(accuracy).startswith(b"\x89PNG")
 
 

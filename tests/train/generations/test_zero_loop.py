@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.train.generations.gate import Gate
-from engine.train.generations.zero import Bounds, Figures, Run, Stopped
+from engine.train.generations.zero import Bounds, Run, StepStatistics, Stopped
 from engine.train.generations.zero_state import (
     STEPS,
     Clock,
@@ -30,23 +30,23 @@ class Diary:
         self._fails_at = fails_at
         self._error = error
 
-    def note(self, name: str, state: State) -> Figures:
+    def note(self, name: str, state: State) -> StepStatistics:
         if len(self.done) == self._fails_at:
             raise self._error
         self.done.append((name, state.generation, state.best))
         return {"games": 3}
 
-    def selfplay(self, state: State) -> Figures:
+    def selfplay(self, state: State) -> StepStatistics:
         return self.note("selfplay", state)
 
-    def train(self, state: State) -> Figures:
+    def train(self, state: State) -> StepStatistics:
         return self.note("train", state)
 
     def gate(self, state: State) -> Gate:
         self.note("gate", state)
         return Gate(state.generation, state.best, state.generation not in self._refused, "games", 3)
 
-    def rate(self, state: State) -> Figures:
+    def rate(self, state: State) -> StepStatistics:
         return self.note("rating", state)
 
 
@@ -121,7 +121,7 @@ def test_a_run_whose_state_was_lost_goes_on_after_its_finished_steps(tmp_path: P
 
 def test_hours_beyond_those_that_a_thread_can_wait_are_a_bound(tmp_path: Path) -> None:
     class Waiting(Diary):
-        def selfplay(self, state: State) -> Figures:
+        def selfplay(self, state: State) -> StepStatistics:
             time.sleep(0.05)
             return super().selfplay(state)
 
@@ -132,7 +132,7 @@ def test_hours_beyond_those_that_a_thread_can_wait_are_a_bound(tmp_path: Path) -
 
 def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
     class Slow(Diary):
-        def selfplay(self, state: State) -> Figures:
+        def selfplay(self, state: State) -> StepStatistics:
             assert stop.wait(20), "the hours are over, but stop is not set"
             raise Stopped
 
@@ -148,7 +148,7 @@ def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
 
 def test_the_time_of_reports_is_none_of_the_hours(tmp_path: Path) -> None:
     class Brisk(Diary):
-        def note(self, name: str, state: State) -> Figures:
+        def note(self, name: str, state: State) -> StepStatistics:
             time.sleep(0.03)
             return super().note(name, state)
 

@@ -80,9 +80,9 @@ def test_the_warm_up_does_not_raise_the_adaptive_rate() -> None:
         ("ema_decay", 1.5, "^file.toml: ema_decay: expected a number from 0 to 1, got 1.5$"),
         ("weight_decay", -1.0, "^file.toml: weight_decay: expected a number, 0 or more, got -1.0$"),
         ("rate_steps", [1.5], "rate_steps: expected fractions"),
-        ("schedule", "linear", "schedule: expected 'cosine' or"),
+        ("schedule", "linear", "schedule: expected cosine or"),
         ("learning_rte", 1.0, "unknown key learning_rte"),
-        ("steps", "many", "steps: expected int"),
+        ("steps", "many", "steps: expected an integer"),
     ],
 )
 def test_a_bad_number_of_the_configuration_is_refused(key: str, value: object, text: str) -> None:

@@ -74,7 +74,7 @@ def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_pat
     [
         ([], "give either --records or --samples"),
         (["--samples", "nowhere", "--set", "blcks=3"], "unknown key blcks"),
-        (["--samples", "nowhere", "--set", "blocks=many"], "blocks: expected int, got 'many'"),
+        (["--samples", "nowhere", "--set", "blocks=many"], "blocks: expected an integer, 1 or more, got 'many'"),
         (["--samples", "nowhere"], "nowhere: no such folder"),
         (["--samples", "nowhere", "--net", "absent.bin.gz"], "absent.bin.gz: cannot be read"),
         (["--samples", "nowhere", "--set", "architecture=agz"], "agz supports only one board size"),
