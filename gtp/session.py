@@ -146,6 +146,18 @@ def _would_wait(source: ByteSource) -> bool:
         return False
 
 
+def has_no_reader(sink: ByteSink) -> bool:
+    """Return whether the reading end of an output is closed; False where that cannot be found out."""
+    if sys.platform == "win32" or not isinstance(sink, IOBase):
+        return False
+    poll = select.poll()
+    try:
+        poll.register(sink.fileno(), 0)  # errors and hang-ups are reported always
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    except (OSError, ValueError):  # a stream in memory, or one that was closed
+        return False
+
+
 class Session:
     """One session on a pair of streams.
 
