@@ -320,6 +320,28 @@ def test_a_record_of_an_absurd_komi_is_loaded_without_it(tmp_path: Path, caplog:
     assert "KM[1e308]: ignored" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("root", "is_reported"),
+    [
+        ("HA[3];W[ee]", True),
+        ("HA[3]AW[cc];W[ee]", True),
+        ("HA[3]AB[cc][gg][cg];W[ee]", False),
+        ("HA[3];AB[cc][gg][cg];W[ee]", False),
+        ("HA[3];B[cc];B[gg];B[cg];W[ee]", False),
+        ("HA[1];W[ee]", False),
+        ("HA[3]", False),
+    ],
+)
+def test_handicap_stones_that_a_record_does_not_set_up_are_reported(
+    root: str, is_reported: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text(f"(;SZ[9]{root})")
+    assert ask(new_state(), f"loadsgf {path}") in ("black", "white")
+    line = f"{path}: HA[3]: the 3 handicap stones are not in the record"
+    assert [record.getMessage() for record in caplog.records] == [line] * is_reported
+
+
 @pytest.mark.parametrize("line", ["printsgf", "printsgf -"])
 def test_printsgf_without_a_file_returns_the_record(line: str) -> None:
     state = new_state()
