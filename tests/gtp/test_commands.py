@@ -61,6 +61,29 @@ def test_time_settings_are_understood_and_outlive_boards(line: str, settings: Ti
         assert state.clock.settings == settings
 
 
+@pytest.mark.parametrize(("line", "settings"), TIME_COMMANDS)
+def test_surplus_arguments_of_a_time_system_are_ignored_and_missing_ones_refused(
+    line: str, settings: TimeSettings
+) -> None:
+    state = new_state()
+    assert ask(state, f"{line} 1 x") == ""
+    assert state.clock.settings == settings
+    if not line.endswith(" none"):
+        assert ask(state, line.rpartition(" ")[0]) == "? syntax error"
+
+
+@pytest.mark.parametrize("name", ["boardsize", "rectangular_boardsize"])
+def test_a_size_is_given_in_each_of_katagos_forms(name: str) -> None:
+    state = new_state()
+    for size, sides in (("9", (9, 9)), ("7 5", (7, 5)), ("9:13", (9, 13))):
+        assert ask(state, f"{name} {size}") == ""
+        assert (state.width, state.height) == sides
+    for size in ("", "9:", ":9", "9:9:9", "9:9 9", "9 9 9", "9x9"):
+        assert ask(state, f"{name} {size}") == "? syntax error"
+        assert (state.width, state.height) == (9, 13)
+    assert ask(state, f"{name} 9:99") == "? unacceptable size"
+
+
 def test_time_left_reaches_the_clock() -> None:
     state = new_state()
     ask(state, "kgs-time_settings byoyomi 300 30 5")
