@@ -188,16 +188,23 @@ def read_file(path: Path) -> bytes:
     """Return the bytes of a file. Raises BadSgf if it is missing, unreadable or too large."""
     try:
         if not path.is_file():
-            raise BadSgf(f"{path}: no such file")
+            raise BadSgf(f"{path}: {_what_else(path)}")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
+    except BadSgf:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, BadSgf):
-            raise
         raise BadSgf(f"{path}: cannot be read: {error}") from error
     if len(data) > MAX_BYTES:
         raise BadSgf(f"{path}: larger than {MAX_BYTES >> 20} MiB")
     return data
+
+
+def _what_else(path: Path) -> str:
+    """Say what a path leads to that is no regular file."""
+    if path.is_dir():
+        return "a folder, not a file"
+    return "not a regular file" if path.exists() else "no such file"
 
 
 def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], list[str]]:

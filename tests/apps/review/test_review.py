@@ -114,7 +114,7 @@ def test_the_index_lists_the_games_of_the_last_command(tmp_path: Path) -> None:
 def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp_path: Path) -> None:
     status, _, stderr = run(tmp_path / "out", write(tmp_path / "in", game=GAME))
     assert status == 0
-    assert f"{TURNS}/{TURNS} positions" in stderr
+    assert f"1 of 1 games, {TURNS}/{TURNS} positions" in stderr
     assert f"{TURNS} positions in" in stderr.splitlines()[-1]
     assert "evaluations/s" in stderr.splitlines()[-1]
     found = answers(tmp_path / "out")
