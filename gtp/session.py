@@ -1,4 +1,4 @@
-"""Runs a GTP session: a thread that reads, a loop that answers, one writer. Knows no command but `quit`.
+"""Runs a GTP session: a thread that reads, a loop that answers, one writer. Knows no commands but `quit` and `stop`.
 
 stdout belongs to the writer alone: `run` redirects everything else that a library may print to stderr.
 """
