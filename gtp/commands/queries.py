@@ -126,6 +126,8 @@ def _top_moves(color: int | None) -> Handler:
             f"{format_vertex(move.vertex, state.width, state.height)} {100 * move.winrate:.2f}" for move in seen.moves
         )
 
+    whose = "the side to move" if color is None else color_name(color).capitalize()
+    handle.__doc__ = f"List the best moves of {whose}, each with its winrate in percent."
     return handle
 
 
