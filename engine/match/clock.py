@@ -94,7 +94,7 @@ def overtime_text(settings: TimeSettings) -> str:
 def check_clock(settings: TimeSettings) -> None:
     """Raise ValueError for settings under which no move, or no second move, could be played."""
     if settings.kind is Kind.NONE:
-        raise ValueError(f"a clock without a limit: expected one of {CLOCK_FORMS}")
+        raise ValueError(f"time without a limit: expected one of {CLOCK_FORMS}")
     if (expected := _lacking(settings)) is not None:
         raise ValueError(f"clock {clock_text(settings)!r}: expected {expected}")
 

@@ -62,7 +62,7 @@ def test_texts_that_are_no_clock_are_errors_with_what_was_given_and_what_is_expe
 
 @pytest.mark.parametrize("settings", [NO_LIMIT, TimeSettings(Kind.ABSOLUTE, float("inf"))])
 def test_settings_without_an_end_are_no_clock(settings: TimeSettings) -> None:
-    with pytest.raises(ValueError, match=r"^(a clock without a limit|clock 'absolute:inf'): expected"):
+    with pytest.raises(ValueError, match=r"^(time without a limit|clock 'absolute:inf'): expected"):
         check_clock(settings)
 
 
