@@ -1,4 +1,4 @@
-"""Runs a GTP session: a thread that reads, a loop that answers, one writer. Knows no command but `quit`.
+"""Runs a GTP session: a thread that reads, a loop that answers, one writer. Knows no commands but `quit` and `stop`.
 
 stdout belongs to the writer alone: `run` redirects everything else that a library may print to stderr.
 """
@@ -143,6 +143,18 @@ def _would_wait(source: ByteSource) -> bool:
             return not stat.S_ISREG(os.fstat(descriptor).st_mode)
         return not select.select([descriptor], [], [], 0)[0]
     except OSError:  # a stream in memory, or one that is lost
+        return False
+
+
+def has_no_reader(sink: ByteSink) -> bool:
+    """Return whether the reading end of an output is closed; False where that cannot be found out."""
+    if sys.platform == "win32" or not isinstance(sink, IOBase):
+        return False
+    poll = select.poll()
+    try:
+        poll.register(sink.fileno(), 0)  # errors and hang-ups are reported always
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    except (OSError, ValueError):  # a stream in memory, or one that was closed
         return False
 
 

@@ -32,7 +32,7 @@ def archive_of(path: Path, files: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize("suffix", ["zip", "tar", "tar.gz", "tar.bz2", "tar.xz"])
-def test_records_are_found_in_folders_archives_and_lines(tmp_path: Path, suffix: str) -> None:
+def test_records_are_found_in_folders_archives_and_numbered_lines(tmp_path: Path, suffix: str) -> None:
     files = {"b/1.sgf": b"(;B[aa])", "b/readme.txt": b"(;B[zz])", "b/2.sgfl.bz2": bz2.compress(b"(;B[bb])\n(;B[cc])\n")}
     packed = archive_of(tmp_path / f"x.{suffix}", files)
     folder = tmp_path / "folder" / "deep"
@@ -47,7 +47,7 @@ def test_records_are_found_in_folders_archives_and_lines(tmp_path: Path, suffix:
         f"x.{suffix}/b/2.sgfl.bz2:000001": b"(;B[bb])",
         f"x.{suffix}/b/2.sgfl.bz2:000002": b"(;B[cc])",
         "a.sgfl:000001": b"(;B[ee])",
-        "a.sgfl:000002": b"(;B[ff])",
+        "a.sgfl:000003": b"(;B[ff])",
         "y.zip/3.sgf": b"(;B[gg])",
         "z.sgf": b"(;B[dd])",
     }

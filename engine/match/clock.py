@@ -93,19 +93,29 @@ def overtime_text(settings: TimeSettings) -> str:
 
 def check_clock(settings: TimeSettings) -> None:
     """Raise ValueError for settings under which no move, or no second move, could be played."""
-    numbers = (settings.main, settings.period, settings.increment, settings.main_cap or 0.0, settings.move_cap or 0.0)
-    if min(numbers) < 0 or not all(math.isfinite(number) for number in numbers):
-        raise ValueError("time settings must be finite and not negative")
     if settings.kind is Kind.NONE:
-        raise ValueError("time settings without a limit are no clock")
-    if settings.has_periods and (settings.period == 0 or settings.count < 1):
-        raise ValueError("time settings need both the seconds and the number of an overtime")
-    if not settings.has_periods and settings.main == 0:
-        raise ValueError("time settings leave no time for a move: main time is 0")
-    if 0.0 in (settings.main_cap, settings.move_cap):
-        raise ValueError("time settings leave no time for a move: a cap is 0")
-    if settings.main_cap is not None and settings.main > settings.main_cap:
-        raise ValueError("time settings begin above their own cap")
+        raise ValueError(f"time without a limit: expected one of {CLOCK_FORMS}")
+    if (expected := _lacking(settings)) is not None:
+        raise ValueError(f"clock {clock_text(settings)!r}: expected {expected}")
+
+
+def _lacking(settings: TimeSettings) -> str | None:
+    """Return what settings lack to be a clock, None if they are one."""
+    main, main_cap, move_cap = settings.main, settings.main_cap, settings.move_cap
+    numbers = (main, settings.period, settings.increment, main_cap or 0.0, move_cap or 0.0)
+    if min(numbers) < 0 or not all(math.isfinite(number) for number in numbers):
+        return "finite numbers that are not negative"
+    if settings.has_periods and settings.period == 0:
+        return "a period above 0 s"
+    if settings.has_periods and settings.count < 1:
+        return "1 stone or more" if settings.kind is Kind.CANADIAN else "1 period or more"
+    if not settings.has_periods and main == 0:
+        return "a main time above 0 s"
+    if 0.0 in (main_cap, move_cap):
+        return "a cap above 0 s, or none"
+    if main_cap is not None and main > main_cap:
+        return f"a main time of at most its cap, {_number(main_cap)} s"
+    return None
 
 
 def settings_command(settings: TimeSettings, listed: Collection[str]) -> str | None:

@@ -366,10 +366,17 @@ class _Reader:
 
     def _read_handicap(self, text: str) -> int | None:
         if text.isascii() and text.isdigit() and len(text) < 4:
-            return int(text)
+            handicap = int(text)
+            if handicap > 1 and self._moves and self._moves[0].color == WHITE and not self._begins_with_black_stones():
+                self._warnings.append(f"HA[{handicap}]: the {handicap} handicap stones are not in the record")
+            return handicap
         if text:
             self._warnings.append(f"HA[{_short(text)}]: ignored")
         return None
+
+    def _begins_with_black_stones(self) -> bool:
+        setups = [self.start, *(step for step in self._steps if isinstance(step, Setup))]
+        return any(setup and setup.after == 0 and any(color == BLACK for _, color in setup.stones) for setup in setups)
 
     def _read_rules(self, text: str) -> Rules | None:
         if not text:

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
+from enum import Enum
 from pathlib import Path
 from typing import IO
 
@@ -26,8 +27,17 @@ MAX_NODES = 10_000
 _MAX_TOKENS = 500_000
 _MAX_LINE = 1 << 20
 
-_COLLECTIONS = (".sgfl", ".sgfl.bz2")
-_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+class _Kind(Enum):
+    """What a file with records holds, by the end of its name."""
+
+    GAMES = (".sgf",)
+    LINES = (".sgfl", ".sgfl.bz2")
+    ZIP = (".zip",)
+    TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+
+_Members = Iterator[tuple[str, IO[bytes]]]
 _BAD_ARCHIVE = (
     *(OSError, EOFError, RuntimeError, NotImplementedError, ValueError),  # encrypted, unknown method, damaged
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
@@ -66,21 +76,27 @@ def iterate_sgfl(path: Path | str) -> Iterator[bytes]:
 
     Raises BadSgf for a line longer than 1 MiB or a file that cannot be read.
     """
+    for _, line in _lines_of(Path(path)):
+        yield line
+
+
+def _lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
-        with Path(path).open("rb") as file:
+        with path.open("rb") as file:
             yield from _lines(file, str(path))
     except OSError as error:
         raise BadSgf(f"{path}: cannot be read: {error}") from error
 
 
-def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+def _lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that hold a game, with their numbers in the file. name: for messages; `.bz2` is unpacked."""
     try:
         with bz2.BZ2File(file) if name.lower().endswith(".bz2") else nullcontext(file) as text:
             for number, line in enumerate(iter(lambda: text.readline(_MAX_LINE + 1), b""), 1):
                 if len(line) > _MAX_LINE:
                     raise BadSgf(f"{name}: line {number}: longer than {_MAX_LINE} bytes")
                 if line.strip():
-                    yield line
+                    yield number, line
     except (OSError, EOFError) as error:
         raise BadSgf(f"{name}: cannot be read: {error}") from error
 
@@ -97,46 +113,49 @@ def iterate_records(
     """
     for source in sources:
         # Sorted, because the order of a folder differs between systems.
-        paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
-        for path in paths:
+        for path in sorted(filter(is_source, source.rglob("*"))) if source.is_dir() else [source]:
             try:
-                if _ends(path.name, _COLLECTIONS):
-                    yield from _numbered(path.name, iterate_sgfl(path))
-                elif _ends(path.name, _ARCHIVES):
-                    yield from _members(path, broken)
-                else:
-                    yield from _games(path.name, read_file(path))
+                match _kind(path.name):
+                    case _Kind.LINES:
+                        yield from _numbered(path.name, _lines_of(path))
+                    case _Kind.ZIP:
+                        yield from _members(path, _zip_members, broken)
+                    case _Kind.TAR:
+                        yield from _members(path, _tar_members, broken)
+                    case _:
+                        yield from _games(path.name, read_file(path))
             except BadSgf as error:
                 if broken is None:
                     raise
                 broken(error)
 
 
-def _is_source(path: Path) -> bool:
-    return path.is_file() and _ends(path.name, (".sgf", *_COLLECTIONS, *_ARCHIVES))
+def is_source(path: Path) -> bool:
+    """Return whether a file in a folder is one that `iterate_records` reads there."""
+    return _kind(path.name) is not None and path.is_file()
 
 
-def _ends(name: str, suffixes: tuple[str, ...]) -> bool:
-    return name.lower().endswith(suffixes)
+def _kind(name: str) -> _Kind | None:
+    return next((kind for kind in _Kind if name.lower().endswith(kind.value)), None)
 
 
-def _numbered(name: str, lines: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
-    return ((f"{name}:{number:06d}", line) for number, line in enumerate(lines, 1))
+def _numbered(name: str, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
+    return ((f"{name}:{number:06d}", line) for number, line in lines)
 
 
-def _members(path: Path, broken: Callable[[BadSgf], None] | None) -> Iterator[tuple[str, bytes]]:
+def _members(
+    path: Path, open_members: Callable[[Path], _Members], broken: Callable[[BadSgf], None] | None
+) -> Iterator[tuple[str, bytes]]:
     """Yield the records of an archive. Raises BadSgf if the archive itself cannot be read."""
     try:
-        for member, file in _zip_members(path) if _ends(path.name, (".zip",)) else _tar_members(path):
+        for member, file in open_members(path):
             name = f"{path.name}/{member}"
             try:
-                if _ends(member, _COLLECTIONS):
-                    yield from _numbered(name, _lines(file, name))
-                elif _ends(member, (".sgf",)):
-                    data = file.read(MAX_BYTES + 1)
-                    if len(data) > MAX_BYTES:
-                        raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
-                    yield from _games(name, data)
+                match _kind(member):
+                    case _Kind.LINES:
+                        yield from _numbered(name, _lines(file, name))
+                    case _Kind.GAMES:
+                        yield from _games(name, _all_of(file, name))
             except BadSgf as error:
                 if broken is None:
                     raise
@@ -147,7 +166,7 @@ def _members(path: Path, broken: Callable[[BadSgf], None] | None) -> Iterator[tu
         raise BadSgf(f"{path}: cannot be read: {error}") from error
 
 
-def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip_members(path: Path) -> _Members:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if not member.is_dir():
@@ -155,7 +174,7 @@ def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
                     yield member.filename, file
 
 
-def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar_members(path: Path) -> _Members:
     # "r|" reads the archive as a stream, without seeking back, so a compressed one is unpacked only once.
     with tarfile.open(path, "r|*") as archive:
         for member in archive:
@@ -188,16 +207,27 @@ def read_file(path: Path) -> bytes:
     """Return the bytes of a file. Raises BadSgf if it is missing, unreadable or too large."""
     try:
         if not path.is_file():
-            raise BadSgf(f"{path}: no such file")
+            raise BadSgf(f"{path}: {_what_else(path)}")
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return _all_of(file, str(path))
+    except BadSgf:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, BadSgf):
-            raise
         raise BadSgf(f"{path}: cannot be read: {error}") from error
+
+
+def _all_of(file: IO[bytes], name: str) -> bytes:
+    data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise BadSgf(f"{path}: larger than {MAX_BYTES >> 20} MiB")
+        raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
     return data
+
+
+def _what_else(path: Path) -> str:
+    """Say what a path leads to that is no regular file."""
+    if path.is_dir():
+        return "a folder, not a file"
+    return "not a regular file" if path.exists() else "no such file"
 
 
 def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], list[str]]:

@@ -22,26 +22,27 @@ from gtp.commands import (
 )
 from gtp.state import Handler
 
-FAMILIES: tuple[dict[str, Handler], ...] = (
-    admin.COMMANDS,
-    setup.COMMANDS,
-    rules.COMMANDS,
-    move.COMMANDS,
-    handicap.COMMANDS,
-    timing.COMMANDS,
-    analyze.COMMANDS,
-    params.COMMANDS,
-    scoring.COMMANDS,
-    records.COMMANDS,
-    networks.COMMANDS,
-    problems.COMMANDS,
-    queries.COMMANDS,
-    servers.COMMANDS,
-    gogui.COMMANDS,
-    gogui_views.COMMANDS,
-    explain.COMMANDS,
-    debug.COMMANDS,
+MODULES = (
+    admin,
+    setup,
+    rules,
+    move,
+    handicap,
+    timing,
+    analyze,
+    params,
+    scoring,
+    records,
+    networks,
+    problems,
+    queries,
+    servers,
+    gogui,
+    gogui_views,
+    explain,
+    debug,
 )
+FAMILIES: tuple[dict[str, Handler], ...] = tuple(module.COMMANDS for module in MODULES)
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.items()}
 """Command name -> handler. A handler takes the session's state and the command, and returns the reply or raises

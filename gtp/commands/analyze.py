@@ -112,7 +112,12 @@ def _analysis(is_kata: bool) -> Handler:
         state.player_loader.raise_if_failed()
         return lambda emit: _analyze(state, command, options, game, emit)
 
+    handle.__doc__ = f"Search until the next line of input, and report the moves in {_format(is_kata)}."
     return handle
+
+
+def _format(is_kata: bool) -> str:
+    return "KataGo's format" if is_kata else "Leela Zero's format"
 
 
 def _framed(state: GtpState, options: AnalyzeOptions) -> "Game":
@@ -199,6 +204,9 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
         return think
 
+    is_played, end = "and play it" if plays else "without playing it", "; the next line of input cancels"
+    chosen = f"Choose a move {is_played}{end * (signal is Signal.LINE)}"
+    handle.__doc__ = f"{chosen}. Meanwhile report the search in {_format(is_kata)}."
     return handle
 
 

@@ -38,7 +38,7 @@ def describe_engine(state: GtpState, command: Command) -> str:
     expect(command.args, 0)
     config, player = state.config, state.player_loader.get()
     if player.network is None:
-        evaluation = "play-outs, no network"
+        evaluation = "playouts, no network"
     else:
         facts = player.network.facts
         evaluation = f"network {facts.name} ({facts.file}, {facts.precision})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
-from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
+from engine.rules import PRESETS, SERVER_PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules
 from engine.settings.levels import FULL, RANKS
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
@@ -69,6 +69,7 @@ _RULES: dict[str, tuple[str, Iterable[str]]] = {
 }
 _RULE_SWITCHES = {"suicide": "suicide", "hasButton": "button", "friendlyPassOk": "friendly_pass"}
 _PRESET = "rules"
+_NAMED_RULES = PRESETS | SERVER_PRESETS
 # Policy from which a point of the heat map is labeled with its percentage.
 _LABELED = 0.01
 _SHOWN_MOVES = 10
@@ -279,9 +280,9 @@ def rules(state: GtpState, command: Command) -> str:
         except BadRules as error:
             raise GtpError(str(error)) from None
         return ""
-    named = preset_name(state.rules) or "custom"
+    named = next((name for name, preset in _NAMED_RULES.items() if preset == state.rules), "custom")
     # GoGui needs the current value among the choices, even if it has no preset name.
-    lines = [_list_line(_PRESET, PRESETS if named in PRESETS else [named, *PRESETS], named)]
+    lines = [_list_line(_PRESET, _NAMED_RULES if named in _NAMED_RULES else [named, *_NAMED_RULES], named)]
     lines += [_list_line(key, kind, getattr(state.rules, field)) for key, (field, kind) in _RULES.items()]
     lines += [f"[bool] {key} {getattr(state.rules, field):d}" for key, field in _RULE_SWITCHES.items()]
     return "\n".join(lines)

@@ -5,7 +5,7 @@ Replies and errors have the texts of GNU Go 3.8.
 
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color, opponent
 from engine.errors import IllegalMove
-from engine.vertex import format_vertex, neighbors, points
+from engine.vertex import format_vertex, points
 from gtp.args import expect, parse_color, parse_moves, parse_point, parse_vertex, syntax_error
 from gtp.commands.move import choose_among
 from gtp.errors import GtpError
@@ -57,27 +57,20 @@ def _stone(state: GtpState, command: Command) -> int:
     return vertex
 
 
-def _liberties(state: GtpState, command: Command) -> list[int]:
-    from engine.board.layout import COLOR, HEAD
-
-    board, head = state.game.board, state.game.board[HEAD, _stone(state, command)]
-    found = []
-    for vertex in points(state.width, state.height):
-        around = neighbors(vertex, state.width)
-        touches = any(board[COLOR, each] in (BLACK, WHITE) and board[HEAD, each] == head for each in around)
-        if board[COLOR, vertex] == EMPTY and touches:
-            found.append(vertex)
-    return found
-
-
 def count_liberties(state: GtpState, command: Command) -> str:
     """Return the number of liberties of a chain."""
-    return str(len(_liberties(state, command)))
+    from engine.board.layout import HEAD, LIBERTIES
+
+    board = state.game.board
+    return str(board[LIBERTIES, board[HEAD, _stone(state, command)]])
 
 
 def find_liberties(state: GtpState, command: Command) -> str:
     """List the liberties of a chain."""
-    return _names(state, _liberties(state, command))
+    from engine.explain.stones import Stones
+
+    stones = Stones(state.game.board)
+    return _names(state, sorted(stones.liberties(stones.chain(_stone(state, command)))))
 
 
 def is_legal(state: GtpState, command: Command) -> str:
@@ -133,6 +126,8 @@ def _top_moves(color: int | None) -> Handler:
             f"{format_vertex(move.vertex, state.width, state.height)} {100 * move.winrate:.2f}" for move in seen.moves
         )
 
+    whose = "the side to move" if color is None else color_name(color).capitalize()
+    handle.__doc__ = f"List the best moves of {whose}, each with its winrate in percent."
     return handle
 
 

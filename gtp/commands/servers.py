@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from engine.support.json_text import json_text
 from engine.vertex import format_vertex
-from gtp.args import expect, parse_color
+from gtp.args import expect, parse_color, syntax_error
 from gtp.commands.explain import explanation
 from gtp.commands.move import decide, play_decision
-from gtp.errors import GtpError
 from gtp.interrupts import Signal
 from gtp.protocol import Command
 from gtp.state import Emit, GtpState, Handler, Stream
@@ -24,7 +23,7 @@ _MOVES = 8
 _DIGITS = 4
 
 
-def kgs_game_over(state: GtpState, command: Command) -> str:
+def game_over(state: GtpState, command: Command) -> str:
     """Stop pondering after a game that has ended or was adjourned. The board stays."""
     state.awaits_reply = False
     return ""
@@ -33,15 +32,9 @@ def kgs_game_over(state: GtpState, command: Command) -> str:
 def kgs_chat(state: GtpState, command: Command) -> str:
     """Answer `(game|private) NAME MESSAGE..` with the engine's name and the evaluation of its last move."""
     if len(command.args) < 2 or command.args[0] not in ("game", "private"):
-        raise GtpError("syntax error")
+        syntax_error()
     me = f"I am {state.config.name} {state.config.version}, a Go engine."
     return f"{me} {explanation(state)}" if state.last_search is not None else me
-
-
-def cgos_gameover(state: GtpState, command: Command) -> str:
-    """Stop pondering after the end of a game."""
-    state.awaits_reply = False
-    return ""
 
 
 def cgos_genmove_analyze(state: GtpState, command: Command) -> Stream:
@@ -99,9 +92,9 @@ def owner_letters(ownership: "Iterable[float]") -> str:
 
 
 COMMANDS: dict[str, Handler] = {
-    "kgs-game_over": kgs_game_over,
+    "kgs-game_over": game_over,
     "cgos-genmove_analyze": cgos_genmove_analyze,
-    "cgos-gameover": cgos_gameover,
+    "cgos-gameover": game_over,
 }
 
 UNLISTED: dict[str, Handler] = {

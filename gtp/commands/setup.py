@@ -11,21 +11,16 @@ from gtp.state import MIN_SIZE, GtpState, Handler
 
 
 def boardsize(state: GtpState, command: Command) -> str:
-    """Change the size to `N` or `W H` and clear the board. A refusal changes nothing."""
-    expect(command.args, 1, 2)
-    sides = [parse_int(text) for text in command.args]
+    """Change the size to `N`, `W H` or `W:H` and clear the board. A refusal changes nothing."""
+    texts = command.args[0].split(":") if len(command.args) == 1 else command.args
+    expect(texts, 1, 2)
+    sides = [parse_int(text) for text in texts]
     if not all(MIN_SIZE <= side <= MAX_SIZE for side in sides):
         raise GtpError("unacceptable size")
     if not state.can_play_on(sides[0], sides[-1]):
         raise GtpError("unacceptable size")
     state.reset(sides[0], sides[-1])
     return ""
-
-
-def rectangular_boardsize(state: GtpState, command: Command) -> str:
-    """Change the size to `W H` and clear the board."""
-    expect(command.args, 2)
-    return boardsize(state, command)
 
 
 def clear_board(state: GtpState, command: Command) -> str:
@@ -76,7 +71,7 @@ def showboard(state: GtpState, command: Command) -> str:
 
 COMMANDS: dict[str, Handler] = {
     "boardsize": boardsize,
-    "rectangular_boardsize": rectangular_boardsize,
+    "rectangular_boardsize": boardsize,
     "clear_board": clear_board,
     "set_position": set_position,
     "komi": komi,

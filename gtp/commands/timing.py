@@ -1,4 +1,7 @@
-"""Commands that set clocks: those of GTP, KGS and KataGo."""
+"""Commands that set clocks: those of GTP, KGS and KataGo.
+
+The commands that set a time system ignore surplus arguments, as KataGo does.
+"""
 
 from collections.abc import Callable
 
@@ -12,10 +15,15 @@ _NO_CAP = -1.0
 
 def time_settings(state: GtpState, command: Command) -> str:
     """Set main time, overtime and stones. Does not start a clock; may be repeated during a game."""
-    expect(command.args, 3)
-    main, overtime = (parse_float(text, least=0) for text in command.args[:2])
-    state.clock.configure(TimeSettings.from_gtp(main, overtime, parse_int(command.args[2], least=0)))
+    *times, stones = _first(3, command.args)
+    main, overtime = (parse_float(text, least=0) for text in times)
+    state.clock.configure(TimeSettings.from_gtp(main, overtime, parse_int(stones, least=0)))
     return ""
+
+
+def _first(count: int, args: list[str]) -> list[str]:
+    """Return the first `count` arguments; fewer are an error."""
+    return args[:count] if len(args) >= count else syntax_error()
 
 
 def time_left(state: GtpState, command: Command) -> str:
@@ -27,13 +35,12 @@ def time_left(state: GtpState, command: Command) -> str:
 
 
 def _none(args: list[str]) -> TimeSettings:
-    expect(args, 0)
     return NO_LIMIT
 
 
 def _absolute(args: list[str]) -> TimeSettings:
-    expect(args, 1)
-    return TimeSettings(Kind.ABSOLUTE, parse_float(args[0], least=0))
+    (main,) = _first(1, args)
+    return TimeSettings(Kind.ABSOLUTE, parse_float(main, least=0))
 
 
 def _byoyomi(args: list[str]) -> TimeSettings:
@@ -45,9 +52,9 @@ def _canadian(args: list[str]) -> TimeSettings:
 
 
 def _overtime(kind: Kind, args: list[str]) -> TimeSettings:
-    expect(args, 3)
-    main, period = (parse_float(text, least=0) for text in args[:2])
-    count = parse_int(args[2], least=0)
+    *times, number = _first(3, args)
+    main, period = (parse_float(text, least=0) for text in times)
+    count = parse_int(number, least=0)
     # A period of 0 seconds, or none of them, means no overtime.
     if period == 0 or (count == 0 and kind is Kind.BYOYOMI):
         return TimeSettings(Kind.ABSOLUTE, main)
@@ -55,15 +62,14 @@ def _overtime(kind: Kind, args: list[str]) -> TimeSettings:
 
 
 def _fischer(args: list[str]) -> TimeSettings:
-    expect(args, 2)
-    main, increment = (parse_float(text, least=0) for text in args)
+    main, increment = (parse_float(text, least=0) for text in _first(2, args))
     return TimeSettings(Kind.FISCHER, main, increment=increment)
 
 
 def _fischer_capped(args: list[str]) -> TimeSettings:
-    expect(args, 4)
-    main, increment = (parse_float(text, least=0) for text in args[:2])
-    main_cap, move_cap = (_cap(text) for text in args[2:])
+    *times, main_cap_text, move_cap_text = _first(4, args)
+    main, increment = (parse_float(text, least=0) for text in times)
+    main_cap, move_cap = _cap(main_cap_text), _cap(move_cap_text)
     return TimeSettings(Kind.FISCHER_CAPPED, main, increment=increment, main_cap=main_cap, move_cap=move_cap)
 
 

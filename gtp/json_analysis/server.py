@@ -22,7 +22,7 @@ from gtp.json_analysis.explain import explanation_tasks
 from gtp.json_analysis.fields import Object, QueryError, integers
 from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings
-from gtp.session import LONGEST_LINE, ByteSink, ByteSource, Disconnected, Writer, read_lines
+from gtp.session import LONGEST_LINE, ByteSink, ByteSource, Disconnected, Writer, has_no_reader, read_lines
 
 if TYPE_CHECKING:
     from engine.apps.analysis_server.pool import AnalysisPool
@@ -151,11 +151,15 @@ class AnalysisServer:
         self._open = 0
         self._changed = threading.Condition()
         most_bytes = math.inf if most_open is None else _MOST_BYTES
+        self._sink = sink
         self._output = Output(sink, self._lose, self._close_position, most_bytes)
 
     def run(self, source: ByteSource, *, quits_at_once: bool = False) -> None:
-        """Answer until the end of input; then finish all queries, unless `quits_at_once`. Closes the pool."""
-        self.converse(source, quits_at_once=quits_at_once)
+        """Answer until the end of input; then finish all queries, unless `quits_at_once`. Closes the pool.
+
+        A client that has closed both the input and the output is gone, which ends its queries.
+        """
+        self.converse(source, quits_at_once=quits_at_once, is_lost=partial(has_no_reader, self._sink))
         self._equipment.pool.close(wait=not quits_at_once)
 
     def converse(

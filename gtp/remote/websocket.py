@@ -18,7 +18,7 @@ from gtp.session import LONGEST_LINE
 
 log = logging.getLogger(__name__)
 _CHUNK = 1 << 16
-_BEARER = "Bearer "
+_BEARER = "bearer"
 
 
 class WebSocketConnection:
@@ -149,10 +149,18 @@ def _reason_to_refuse(request: Request, access: Access) -> tuple[HTTPStatus, str
         return HTTPStatus.FORBIDDEN, "pages of other sites are not admitted\n"
     if access.token is None:
         return None if access.names.knows(name) else (HTTPStatus.FORBIDDEN, "this host has another name\n")
-    given = query.get("token", [""])[0] or request.headers.get("Authorization", "").removeprefix(_BEARER)
+    given = query.get("token", [""])[0] or _bearer_token(request)
     if not access.admits(given.encode()):
         return HTTPStatus.UNAUTHORIZED, "the right token is needed: ws://HOST:PORT/?token=TOKEN\n"
     return None
+
+
+def _bearer_token(request: Request) -> str:
+    """Return the token of a request's header, "" without one."""
+    for scheme, _, token in (each.partition(" ") for each in request.headers.get_all("Authorization")):
+        if scheme.lower() == _BEARER:  # in any case: RFC 9110, 11.1
+            return token.strip()
+    return ""
 
 
 def send(client: socket.socket, protocol: ServerProtocol) -> None:

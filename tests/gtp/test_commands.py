@@ -61,6 +61,29 @@ def test_time_settings_are_understood_and_outlive_boards(line: str, settings: Ti
         assert state.clock.settings == settings
 
 
+@pytest.mark.parametrize(("line", "settings"), TIME_COMMANDS)
+def test_surplus_arguments_of_a_time_system_are_ignored_and_missing_ones_refused(
+    line: str, settings: TimeSettings
+) -> None:
+    state = new_state()
+    assert ask(state, f"{line} 1 x") == ""
+    assert state.clock.settings == settings
+    if not line.endswith(" none"):
+        assert ask(state, line.rpartition(" ")[0]) == "? syntax error"
+
+
+@pytest.mark.parametrize("name", ["boardsize", "rectangular_boardsize"])
+def test_a_size_is_given_in_each_of_katagos_forms(name: str) -> None:
+    state = new_state()
+    for size, sides in (("9", (9, 9)), ("7 5", (7, 5)), ("9:13", (9, 13))):
+        assert ask(state, f"{name} {size}") == ""
+        assert (state.width, state.height) == sides
+    for size in ("", "9:", ":9", "9:9:9", "9:9 9", "9 9 9", "9x9"):
+        assert ask(state, f"{name} {size}") == "? syntax error"
+        assert (state.width, state.height) == (9, 13)
+    assert ask(state, f"{name} 9:99") == "? unacceptable size"
+
+
 def test_time_left_reaches_the_clock() -> None:
     state = new_state()
     ask(state, "kgs-time_settings byoyomi 300 30 5")
@@ -318,6 +341,28 @@ def test_a_record_of_an_absurd_komi_is_loaded_without_it(tmp_path: Path, caplog:
     assert ask(state, f"loadsgf {path}") == "white"
     assert ask(state, "get_komi") == "7.5"
     assert "KM[1e308]: ignored" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("root", "is_reported"),
+    [
+        ("HA[3];W[ee]", True),
+        ("HA[3]AW[cc];W[ee]", True),
+        ("HA[3]AB[cc][gg][cg];W[ee]", False),
+        ("HA[3];AB[cc][gg][cg];W[ee]", False),
+        ("HA[3];B[cc];B[gg];B[cg];W[ee]", False),
+        ("HA[1];W[ee]", False),
+        ("HA[3]", False),
+    ],
+)
+def test_handicap_stones_that_a_record_does_not_set_up_are_reported(
+    root: str, is_reported: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text(f"(;SZ[9]{root})")
+    assert ask(new_state(), f"loadsgf {path}") in ("black", "white")
+    line = f"{path}: HA[3]: the 3 handicap stones are not in the record"
+    assert [record.getMessage() for record in caplog.records] == [line] * is_reported
 
 
 @pytest.mark.parametrize("line", ["printsgf", "printsgf -"])

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from engine.errors import BadVertex
+from engine.rules import PRESETS, SERVER_PRESETS, parse_rules
 from engine.settings.levels import FULL, RANKS
 from engine.vertex import parse_vertex
 from gtp.commands import HANDLERS
@@ -104,13 +105,26 @@ def test_the_menu_names_types_labels_and_commands_that_are_there() -> None:
         assert kind in TYPES and label and command.split(" ")[0] in HANDLERS
 
 
+def filled_in(command: str) -> str:
+    """Replace GoGui's placeholders: colors of the side to move and of one's choice, and a point."""
+    for placeholder, argument in {"%m": "b", "%c": "w", "%p": "d5"}.items():
+        command = command.replace(placeholder, argument)
+    return command
+
+
+def test_a_command_of_the_menu_gets_the_point_that_is_clicked() -> None:
+    state = watched_state()
+    ask(state, "gogui-setup b d5")
+    assert ask(state, filled_in("countlib %p")) == "4"
+
+
 @pytest.mark.parametrize("line", MENU)
 def test_everything_in_the_menu_answers_in_the_format_of_its_type(line: str) -> None:
     kind, _, command = line.split("/")
     state = watched_state()
     ask(state, "gogui-setup b d5 w e5 b e6 b d6 w f9 b f5 b e9 w c3")
     ask(state, "genmove b")
-    text = ask(state, command.replace("%m", "b").replace("%c", "w"))
+    text = ask(state, filled_in(command))
     assert not text.startswith("?")
     CHECKS[kind](text)
 
@@ -221,6 +235,16 @@ def test_rules_are_changed_field_by_field_or_by_name() -> None:
     assert listed[0].endswith("] rules custom")
     assert ask(state, "keima-rules rules martian").startswith("? ")
     assert ask(state, "keima-rules ko MAYBE").startswith("? ")
+
+
+def test_every_named_rule_set_is_offered_and_shown_by_its_name() -> None:
+    state = new_state()
+    offered = ask(state, "keima-rules").split("\n")[0]
+    for name in (*PRESETS, *SERVER_PRESETS):
+        assert name in re.split(r"[/\]]", offered)
+        assert ask(state, f"keima-rules rules {name}") == ""
+        shown = ask(state, "keima-rules").split("\n")[0].rpartition(" ")[2]
+        assert parse_rules(shown) == parse_rules(name)
 
 
 def test_the_title_has_name_and_version() -> None:

@@ -90,6 +90,7 @@ def test_the_engine_is_described_in_lines() -> None:
     state = new_state(config=SessionConfig(visits=20, seconds=1.5))
     described = ask(state, "gomill-describe_engine").split("\n")
     assert described[0].startswith("Keima ")
+    assert described[1] == "playouts, no network"
     assert described[-1] == "20 visits a move, 1.5 seconds a move"
 
 

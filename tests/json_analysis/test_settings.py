@@ -14,7 +14,7 @@ from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings, overridden
 from gtp.katago_config import parse_assignments, read_assignments
 from gtp.state import Perspective
-from tests.json_analysis.talk import SETTINGS, query
+from tests.json_analysis.talk import SECONDS, SETTINGS, query
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CONFIG = """\
@@ -87,6 +87,22 @@ def test_a_wrong_option_is_one_line(arguments: list[str], message: str) -> None:
 def start(*options: str) -> list[str]:
     """Return the command line of a quick engine."""
     return [sys.executable, str(ROOT / "keima.py"), "analysis", *options]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="cannot poll pipes")
+def test_a_client_that_closes_both_pipes_ends_the_program_in_the_middle_of_its_query() -> None:
+    with subprocess.Popen(start(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(json.dumps(query(maxVisits=1 << 50, firstReportDuringSearchAfter=0.01)).encode() + b"\n")
+        program.stdin.flush()
+        assert json.loads(program.stdout.readline())["isDuringSearch"] is True
+        program.stdout.close()
+        program.stdin.close()
+        try:
+            assert program.wait(SECONDS) == 0
+        finally:
+            program.kill()
 
 
 def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp_path: Path) -> None:

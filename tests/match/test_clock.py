@@ -1,5 +1,7 @@
 """The match's clock: its texts, the commands that tell it, and when a flag falls under each time system."""
 
+import re
+
 import pytest
 
 from engine.clock import NO_LIMIT, Kind, TimeSettings
@@ -43,22 +45,24 @@ def test_a_clock_is_read_from_its_text_and_written_back(text: str) -> None:
         ("byoyomi:60+10x", "expected byoyomi:"),
         ("byoyomi:60+1.5x10", "expected byoyomi:"),
         ("canadian:60+25x300", "expected canadian:"),
-        ("absolute:0", "no time for a move"),
-        ("fischer:0+1", "no time for a move"),
-        ("byoyomi:60+0x10", "both the seconds and the number"),
-        ("canadian:60+25/0", "both the seconds and the number"),
-        ("capped:10+1/5/", "above their own cap"),
-        ("capped:10+1//0", "a cap is 0"),
+        ("absolute:0", "expected a main time above 0 s"),
+        ("fischer:0+1", "expected a main time above 0 s"),
+        ("byoyomi:60+0x10", "expected 1 period or more"),
+        ("byoyomi:60+5x0", "expected a period above 0 s"),
+        ("canadian:0+0/5", "expected 1 stone or more"),
+        ("canadian:60+25/0", "expected a period above 0 s"),
+        ("capped:10+1/5/", "expected a main time of at most its cap, 5 s"),
+        ("capped:10+1//0", "expected a cap above 0 s, or none"),
     ],
 )
-def test_texts_that_are_no_clock_are_errors(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_texts_that_are_no_clock_are_errors_with_what_was_given_and_what_is_expected(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^clock '{re.escape(text)}': {message}"):
         parse_clock(text)
 
 
 @pytest.mark.parametrize("settings", [NO_LIMIT, TimeSettings(Kind.ABSOLUTE, float("inf"))])
 def test_settings_without_an_end_are_no_clock(settings: TimeSettings) -> None:
-    with pytest.raises(ValueError, match="time settings"):
+    with pytest.raises(ValueError, match=r"^(time without a limit|clock 'absolute:inf'): expected"):
         check_clock(settings)
 
 

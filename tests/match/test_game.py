@@ -1,6 +1,7 @@
 """A refereed game: the arbiter's rules, and each way in which a program can lose."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
+from engine.match.settings import Entrant, MatchSettings
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
 from engine.records.sgf import load_sgf
@@ -124,6 +126,12 @@ def test_a_draw_has_no_winner() -> None:
 def test_a_game_stops_at_the_move_limit_and_is_counted() -> None:
     record = only_game(fake(DRAGON), fake("B1 B2 B3 B4"), max_moves=4)
     assert (record.reason, record.moves, record.scored_by) == ("moves", {"A": 2, "B": 2}, "arbiter")
+
+
+def test_without_a_limit_a_game_stops_at_three_moves_for_each_point() -> None:
+    entrants = (Entrant("A", "command"), Entrant("B", "command"))
+    settings = MatchSettings(entrants, width=5, height=7)
+    assert (settings.move_limit, replace(settings, max_moves=4).move_limit) == (3 * 5 * 7, 4)
 
 
 def test_the_referee_follows_the_game_and_its_failure_is_nobodys_loss(tmp_path: Path) -> None:

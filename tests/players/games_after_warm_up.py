@@ -36,7 +36,7 @@ def loaded() -> set[str]:
 
 
 def make_player(network: str | None) -> SearchPlayer:
-    """Return a player that searches by a network, or by play-outs."""
+    """Return a player that searches by a network, or by playouts."""
     if network is None:
         return SearchPlayer(RolloutEvaluator(1), ROLLOUT_PARAMS)
     backend = "auto" if Path(network) == DEFAULT_NETWORK else "numba"

@@ -22,7 +22,7 @@ GAMES = 6
 
 
 def wins_of_a_search(opponent_of: Callable[[int], Any], visits: int, side: int = 5, games: int = GAMES) -> int:
-    """Return how many games, colors alternating, a search by play-outs wins; opponents differ by number."""
+    """Return how many games, colors alternating, a search by playouts wins; opponents differ by number."""
     thinker, wins = SearchPlayer(RolloutEvaluator(1), replace(ROLLOUT_PARAMS)), 0
     for number in range(games):
         game, opponent = Game(side, rules=TROMP_TAYLOR, komi=0.5), opponent_of(number)

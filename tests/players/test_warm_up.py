@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     "network",
     [(), (DEFAULT_NETWORK,), pytest.param((SHIPPED_NETWORKS / "keima-b6c96.safetensors",), marks=needs_lanes)],
-    ids=["play-outs", "network", "kernels"],
+    ids=["playouts", "network", "kernels"],
 )
 def test_no_move_and_no_score_needs_a_kernel_that_the_warm_up_did_not_load(network: tuple[Path, ...]) -> None:
     command = [sys.executable, "-m", "tests.players.games_after_warm_up", *network]

@@ -1,8 +1,8 @@
-"""A GTP program that analyses: it says the same of the first empty point, again and again, until it hears a line.
+"""A GTP program that analyzes: it says the same of the first empty point, again and again, until it hears a line.
 
 kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays, kata-search_analyze_cancellable
 tells --lines of them unless it hears something, and does not play. --command WORDS are listed besides,
---refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analysing for ever, --silent says no
+--refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analyzing for ever, --silent says no
 more than one line of an analysis, --crash ends at the first genmove, --log FILE keeps every line, --pid FILE the number
 of the process.
 """

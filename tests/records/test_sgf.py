@@ -1,6 +1,7 @@
 """Records: what is read, and what is refused and in which words."""
 
 import bz2
+import os
 import random
 import tarfile
 from pathlib import Path
@@ -279,8 +280,10 @@ def test_endless_records_are_refused() -> None:
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSgf, match="no such file"):
         load_sgf(tmp_path / "absent.sgf")
-    with pytest.raises(BadSgf, match="no such file"):
+    with pytest.raises(BadSgf, match="a folder, not a file"):
         load_sgf(tmp_path)
+    with pytest.raises(BadSgf, match="not a regular file"):
+        load_sgf(Path(os.devnull))
     large = tmp_path / "large.sgf"
     with large.open("wb") as file:
         file.truncate(MAX_BYTES + 1)

@@ -40,12 +40,26 @@ def test_a_client_without_the_token_gets_an_error_and_no_session(first: str) -> 
         assert client.rest() in (b"? the first line must be `token` and the right token\n\n", b"")
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=0123456789abcdeF", "/?token=%ff"])
-def test_a_web_socket_without_the_token_is_refused(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "header"),
+    [
+        *(("/", ""), ("/?token=", ""), ("/?token=0123456789abcdeF", ""), ("/?token=%ff", "")),
+        *(("/", f"Basic {TOKEN}"), ("/", f"Bearer{TOKEN}"), ("/", "Bearer"), ("/", TOKEN)),
+    ],
+)
+def test_a_web_socket_without_the_token_is_refused(path: str, header: str) -> None:
     with served(analysis_sessions(), token=TOKEN.encode()) as port:
         with pytest.raises(InvalidStatus) as refused:
-            web_socket(port, path)
+            web_socket(port, path, additional_headers={"Authorization": header} if header else {})
         assert refused.value.response.status_code == 401
+
+
+def test_the_scheme_of_the_token_may_be_in_any_case() -> None:
+    with served(gtp_sessions(), token=TOKEN.encode()) as port:
+        for scheme in ("bearer", "BEARER"):
+            with web_socket(port, "/", additional_headers={"Authorization": f"{scheme}  {TOKEN}"}) as client:
+                client.send("name")
+                assert client.recv() == "= Keima\n\n"
 
 
 @pytest.mark.parametrize("token", [None, TOKEN.encode()])

@@ -120,7 +120,7 @@ class Analyzer:
     """Runs the analysis of games in a pool.
 
     pool: its evaluator is used by nobody else. on_progress: called after each position. on_game: called with each game
-    once all its positions are analyzed.
+    once all its positions are analyzed, before on_progress.
     visits: of the roots that were searched.
     """
 
@@ -222,9 +222,9 @@ class Analyzer:
         self._store.add(answer_to(asked, report, BLACK))
         self.visits += report.analysis.root.visits
         self._left[asked.id] -= 1
-        self._on_progress()
         if self._left[asked.id] == 0:
             self._on_game(games[asked.id])
+        self._on_progress()
 
 
 class Speed:

@@ -19,8 +19,9 @@ DEFAULT_VISITS = 100
 def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) -> None:
     """Review games: find the mistakes, and write annotated records, HTML reports and JSON.
 
-    PATH is an SGF file or a directory, whose SGF files are all reviewed. To continue a stopped review, repeat the
-    command; other values of --only-player and --rank write the reports again without a new analysis.
+    PATH is an SGF file, an archive (.zip, .tar.*), a file with one SGF a line (.sgfl), or a directory with such files.
+    To continue a stopped review, repeat the command; other values of --only-player and --rank write the reports again
+    without a new analysis.
     """
     from engine.apps.review.analyzer import Effort
     from engine.apps.review.cli import ReviewOptions, cli_review

@@ -10,11 +10,10 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.records.sgf import Record, load_sgf
-from engine.records.sgf_source import iterate_records, read_file
+from engine.records.sgf_source import is_source, iterate_records, read_file
 from engine.records.sgf_writer import format_ru
 from engine.rules import Rules, parse_rules, preset_name
 
-_SUFFIX = ".sgf"
 _RESERVED = {"index", "settings", "ranks"}
 """Names of files in the folder of a review that are not a game's."""
 _NO_TEXT = re.compile("[\udc80-\udcff]")
@@ -80,7 +79,7 @@ def same_name(one: str, other: str) -> bool:
 
 
 def find_games(sources: Sequence[Path], out: Path, broken: Callable[[str], None]) -> list[ReviewGame]:
-    """Load all games of SGF files and of folders with such files.
+    """Load all games of the files and folders that `engine.records.sgf_source.iterate_records` reads.
 
     out: the folder of the review, whose own records are left out. broken: called with one line for each file that
     cannot be read. Raises GoError for a source in that folder, where the review would replace it.
@@ -125,7 +124,7 @@ def _files(sources: Iterable[Path], out: Path) -> Iterator[tuple[str, Path]]:
         found = sorted(source.rglob("*")) if source.is_dir() else [source]
         for path in found:
             real = path.resolve()
-            if source.is_dir() and (path.suffix.lower() != _SUFFIX or not path.is_file() or own in real.parents):
+            if source.is_dir() and (not is_source(path) or own in real.parents):
                 continue
             if real not in seen:
                 seen.add(real)

@@ -133,7 +133,7 @@ class EngineWorker:
             case Kind.MOVE:
                 self._move(task)
             case Kind.ANALYSIS:
-                self._analyse(task)
+                self._analyze(task)
             case Kind.REVIEW:
                 self._review(task)
             case Kind.SCORE:
@@ -226,7 +226,7 @@ class EngineWorker:
                 timer.join()  # it must not interrupt the next analysis
         self._session.task_finished(task)
 
-    def _analyse(self, task: Task) -> None:
+    def _analyze(self, task: Task) -> None:
         """Analyze until the task is outdated."""
         self._watch(task, self.interrupt)
         self._session.task_finished(task)
@@ -239,7 +239,7 @@ class EngineWorker:
         command = f"{word} {color_name(task.game.to_play)} {_options(word)}"
         reply = self._follower.program.watch(command, _LineReader(self._session, task, on_line))
         if not reply.ok:
-            raise GoError(f"The engine refuses to analyse: {reply.text}")
+            raise GoError(f"The engine refuses to analyze: {reply.text}")
 
     def _count(self, task: Task) -> None:
         """Count with the engine's dead stones by the rules of the game, else by its final_score.

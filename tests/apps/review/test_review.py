@@ -4,6 +4,7 @@ import html
 import io
 import json
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -116,7 +117,7 @@ def test_the_index_lists_the_games_of_the_last_command(tmp_path: Path) -> None:
 def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp_path: Path) -> None:
     status, _, stderr = run(tmp_path / "out", write(tmp_path / "in", game=GAME))
     assert status == 0
-    assert f"{TURNS}/{TURNS} positions" in stderr
+    assert f"1 of 1 games, {TURNS}/{TURNS} positions" in stderr
     assert f"{TURNS} positions in" in stderr.splitlines()[-1]
     assert "evaluations/s" in stderr.splitlines()[-1]
     found = answers(tmp_path / "out")
@@ -321,6 +322,21 @@ def test_all_games_of_a_file_are_reviewed_but_for_those_that_are_damaged(tmp_pat
     assert {each.name for each in (tmp_path / "out").glob("*.html")} == {
         *("index.html", "many.html", "many-2.html", "lines.html")
     }
+
+
+@pytest.mark.parametrize("name", ["games.sgfl", "games.zip"])
+def test_a_folder_may_hold_its_games_in_lines_or_in_an_archive(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(source / name, "w") as packed:
+            packed.writestr("sub/one.sgf", GAME)
+    else:
+        (source / name).write_text(f"\n{GAME}\n", encoding="utf-8")
+    assert run(tmp_path / "out", source)[0] == 0
+    number = "/sub/one.sgf" if name.endswith(".zip") else ":000002"
+    assert {each["id"] for each in answers(tmp_path / "out")} == {name + number}
+    assert (tmp_path / "out" / "games.html").exists()
 
 
 def test_a_record_that_changed_is_not_mixed_with_its_old_analysis(tmp_path: Path) -> None:

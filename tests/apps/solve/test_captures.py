@@ -1,4 +1,4 @@
-"""Captures in one move are found by play-outs alone, others and vital points by a network; what is drawn is sound."""
+"""Captures in one move are found by playouts alone, others and vital points by a network; what is drawn is sound."""
 
 from collections import Counter
 from contextlib import closing

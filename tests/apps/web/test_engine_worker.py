@@ -121,7 +121,7 @@ def test_an_analysis_is_shown_until_a_move_interrupts_it() -> None:
         running.until(lambda now: now.busy is None)
 
 
-def test_a_program_that_does_not_analyse_says_so() -> None:
+def test_a_program_that_does_not_analyze_says_so() -> None:
     with closing(RunningSession("--command", "name")) as running:
         running.session.command("switch", {"analysis": True})
         now = running.until(lambda now: now.shown.error is not None)
@@ -257,6 +257,13 @@ def test_a_program_that_cannot_be_started_is_told_of() -> None:
     assert "cannot start './no-such-program'" in now.shown.error
 
 
+def test_an_analysis_that_the_program_refuses_is_told_of() -> None:
+    with closing(RunningSession("--refuse", "kata-analyze")) as running:
+        running.session.command("switch", {"analysis": True})
+        now = running.until(lambda now: now.shown.error is not None)
+    assert now.shown.error == "The engine refuses to analyze: cannot"
+
+
 def test_a_game_that_the_program_refuses_is_told_of() -> None:
     with closing(RunningSession("--refuse", "boardsize")) as running:
         running.play("C3")
@@ -319,7 +326,7 @@ def test_a_game_is_reviewed_from_its_start_to_its_end(tmp_path: Path, words: lis
         running.until(lambda now: now.is_proposed)
         running.session.command("switch", {"review": True})
         now = running.until(lambda now: now.reviewed == 5)
-    # The engine is always content with the side to move; a finished game is not analysed.
+    # The engine is always content with the side to move; a finished game is not analyzed.
     assert [each.winrate for each in now.estimates.values()] == pytest.approx([0.6, 0.4, 0.6, 0.4])
     assert now.shown.error is None
     assert sum(line.startswith("kata-analyze") for line in said(log)) == 4
