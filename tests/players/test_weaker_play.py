@@ -12,7 +12,7 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.game import Game
-from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_rank
+from engine.players import AnalysisRequest, Decision, Limits, ReflexPlayer, SearchPlayer, at_rank
 from engine.players.search_player import after_moves
 from engine.players.weaker_play import draw_vertex
 from engine.rules import CHINESE, JAPANESE, Rules
@@ -176,7 +176,12 @@ def test_a_rank_moves_by_reflex_where_the_player_does() -> None:
 
 def test_a_rank_draws_from_the_same_peoples_moves_with_reflexes(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[Limits]()
-    monkeypatch.setattr(SearchPlayer, "genmove", lambda _, game, color, limits, *more: asked.append(limits))
+
+    def genmove(player: SearchPlayer, game: Game, color: int, limits: Limits, *more: object) -> Decision:
+        asked.append(limits)
+        return Decision(PASS)
+
+    monkeypatch.setattr(SearchPlayer, "genmove", genmove)
     limits = at_rank(Limits(seconds=3.0), "5k", 9, 9)
     ReflexPlayer(FakeEvaluator(), SearchParams()).genmove(Game(9, rules=CHINESE), BLACK, limits)
     assert [(each.profile, each.level, each.seconds) for each in asked] == [("rank_5k", limits.level, None)]
