@@ -28,7 +28,7 @@ _TAIL_GROWTH = 0.35
 _MAIN_TIME_LENGTH = 0.6
 # Reserve that is never planned for: the lag buffer less the increment, or 0.05 s, what a move costs without any search,
 # for each own move of a game of two moves a point, but at most a tenth of the main time.
-_LONGEST = 2.0
+_MOST_MOVES_PER_POINT = 2.0
 _RESERVE_PER_MOVE = 0.05
 _MAX_RESERVE_SHARE = 0.1
 # And at most this share of the time that is left, a smaller one where the increment covers the lag buffer: a clock that
@@ -40,11 +40,12 @@ _MAX_LAG_SHARE = 0.2
 _SHORT_LAG = 0.05
 _MAX_SHORT_LAG_SHARE = 0.5
 # The lag that reports of a controller show is reserved in full, for each own move until the game has two moves a point.
-# One move shows at most this much, so that a connection that was lost once does not count as slow.
+# One move shows at most this much, so that a connection that was lost once does not count as slow; a report of so much
+# more time than was left is a correction and shows nothing.
 _MOST_LAG = 3.0
-_REMEMBERED_MOVES = 200
-# Reports in whole seconds are off by up to this much. A report of more time than was left, by more than this, is a
-# correction and no measurement.
+# A mean of at least so many moves, so that one slow move does not take the time of all others, and at most so many.
+_FEWEST_MOVES, _REMEMBERED_MOVES = 5.0, 200
+# All reports in whole seconds together are off by less than this.
 _ROUNDING = 1.0
 # With an increment, one move takes at most this share of the bank on top of the increment.
 _MAX_FISCHER_SHARE = 0.25
@@ -131,37 +132,36 @@ class Allotment:
 
 @dataclass
 class _Side:
-    """One color's remaining time. count: stones or periods left in overtime."""
+    """One color's remaining time.
+
+    count: stones or periods left in overtime. unreported: moves since the last report.
+    """
 
     main: float
     period: float
     count: int
     in_overtime: bool = False
+    unreported: int = 0
 
 
 @dataclass
 class _Lag:
-    """Seconds by which a color's moves are longer on the controller's clock than measured here.
-
-    since_report: own moves since the last report.
-    """
+    """Seconds by which moves are longer on the controller's clock than measured here."""
 
     seconds: float = 0.0
     moves: float = 0.0
-    since_report: int = 0
 
-    def observe(self, missing: float) -> None:
-        """Take note of a report of `missing` seconds less than the moves since the last one had left."""
-        moves = self.since_report
-        if moves and missing >= -_ROUNDING:
+    def observe(self, missing: float, moves: int) -> None:
+        """Take note of a report of `missing` seconds less than `moves` moves since the last one had left."""
+        if moves and missing >= -moves * _MOST_LAG:
             kept = min(1.0, _REMEMBERED_MOVES / (self.moves + moves))
             self.seconds = kept * (self.seconds + min(missing, moves * _MOST_LAG))
             self.moves = kept * (self.moves + moves)
 
     @property
     def of_a_move(self) -> float:
-        """Seconds of lag to expect at each move: the mean, less what whole seconds round off."""
-        return max(0.0, self.seconds - _ROUNDING / 2) / max(1.0, self.moves)
+        """Seconds of lag to expect at each move: the mean, without what whole seconds may have added."""
+        return max(0.0, self.seconds - _ROUNDING) / max(_FEWEST_MOVES, self.moves)
 
 
 class Clock:
@@ -181,8 +181,8 @@ class Clock:
         self.lag_buffer = lag_buffer
         self._now = now
         self._running: tuple[int, float] | None = None
-        # Kept from game to game, as the connection is.
-        self._lags = {color: _Lag() for color in (BLACK, WHITE)}
+        # Of both colors, and kept from game to game, as the connection is.
+        self._lag_measured = _Lag()
         self.configure(settings)
 
     def configure(self, settings: TimeSettings | None) -> None:
@@ -197,8 +197,6 @@ class Clock:
             color: _Side(settings.main, settings.period, settings.count, settings.has_periods and settings.main == 0)
             for color in (BLACK, WHITE)
         }
-        for lag in self._lags.values():
-            lag.since_report = 0
 
     def start(self, color: int) -> None:
         """Start the clock of the color whose turn begins."""
@@ -212,7 +210,7 @@ class Clock:
         self._running = None
         elapsed = max(0.0, self._now() - since)
         self._charge(self._sides[color], elapsed)
-        self._lags[color].since_report += 1
+        self._sides[color].unreported += 1
         return elapsed
 
     @contextmanager
@@ -243,12 +241,13 @@ class Clock:
             self.configure(TimeSettings(Kind.ABSOLUTE, seconds))
         settings, side = self.settings or NO_LIMIT, self._sides[color]
         in_overtime = count > 0 and settings.has_periods
-        # Byo-yomi periods renew themselves, and overtime that has just begun was not measured: neither shows a lag.
+        # Periods that have just been renewed, as all are in byo-yomi, and overtime that has just begun show no lag.
         was_left, was_count = self.time_left(color)
-        renewed = in_overtime and settings.kind is Kind.BYOYOMI
+        is_whole = (was_left, was_count) == (settings.period, settings.count)
+        renewed = in_overtime and (settings.kind is Kind.BYOYOMI or is_whole)
         if (in_overtime, count) == (side.in_overtime, was_count) and not renewed:
-            self._lags[color].observe(was_left - seconds)
-        self._lags[color].since_report = 0
+            self._lag_measured.observe(was_left - seconds, side.unreported)
+        side.unreported = 0
         if in_overtime:
             side.main, side.period, side.count, side.in_overtime = 0.0, seconds, count, True
         else:
@@ -279,18 +278,19 @@ class Clock:
         )
 
     def _less_lag(self, seconds: float, most: float, *, is_kept: bool, measured: float = 0.0) -> Allotment:
-        """Subtract the lag buffer, or a lag that was measured and is longer, from both times."""
+        """Subtract the lag buffer, and beside it a lag that was measured, from both times."""
         most = max(seconds, most)
         return Allotment(seconds - self._lag(seconds, measured), most - self._lag(most, measured), is_kept)
 
     def _lag(self, share: float, measured: float) -> float:
         short = min(_SHORT_LAG, _MAX_SHORT_LAG_SHARE * share)
-        return max(min(self.lag_buffer, max(_MAX_LAG_SHARE * share, short)), min(measured, _MOST_RESERVED * share))
+        assumed = min(self.lag_buffer, max(_MAX_LAG_SHARE * share, short))
+        return min(assumed + measured, max(assumed, _MOST_RESERVED * share))
 
     def _overtime_plan(self, settings: TimeSettings, color: int, move_number: int, area: int) -> Allotment:
         """Plan a move under Canadian or byo-yomi time."""
         side, is_canadian = self._sides[color], settings.kind is Kind.CANADIAN
-        less_lag = partial(self._less_lag, measured=self._lags[color].of_a_move)
+        less_lag = partial(self._less_lag, measured=self._lag_measured.of_a_move)
         if side.in_overtime and is_canadian:
             share = side.period / max(1, side.count)
             return less_lag(share, _most_of_period(side.period, side.count), is_kept=side.count > 1)
@@ -309,9 +309,9 @@ class Clock:
         """Plan a move under absolute or Fischer time."""
         side, left = self._sides[color], _own_moves_left(move_number, area)
         # The reserve must last if the game goes on to two moves a point.
-        most_left = max(left, (_LONGEST * area - move_number) / 2)
+        most_left = max(left, (_MOST_MOVES_PER_POINT * area - move_number) / 2)
         each = max(_RESERVE_PER_MOVE, self.lag_buffer - settings.increment)
-        expected = self._lags[color].of_a_move
+        expected = self._lag_measured.of_a_move
         is_granted = settings.increment > max(self.lag_buffer, expected)
         most_reserved = _MOST_RESERVED_BESIDE_INCREMENT if is_granted else _MOST_RESERVED
         cap = _MAX_RESERVE_SHARE * settings.main
@@ -331,7 +331,8 @@ class Clock:
         share = min(share, bank)
         if settings.move_cap is not None:
             share, most = min(share, settings.move_cap), min(most, settings.move_cap)
-        return self._less_lag(share, most, is_kept=True)
+        # What the increment covers is not reserved, but every move has it.
+        return self._less_lag(share, most, is_kept=True, measured=min(expected, settings.increment))
 
     def _charge(self, side: _Side, elapsed: float) -> None:
         """Charge one move to a color's clock."""

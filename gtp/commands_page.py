@@ -12,10 +12,11 @@ _INTRODUCTION = """\
 
 Generated from `gtp/commands/` by `python -m gtp.commands_page > docs/commands.md`: every command that `list_commands`
 lists, with what it does. Commands of the standard, GNU Go, gomill, GoGui, KGS, CGOS, Leela Zero and KataGo have the
-names, arguments and replies that they have there; those that only Keima has begin with `keima-`. More about analysis:
-[analysis.md](analysis.md); the parameters: [settings.md](settings.md#gtp-and-json-parameters).
+names and arguments that they have there, and the same replies but for
+[these](analysis.md#where-gtps-answers-are-not-katagos); those that only Keima has begin with `keima-`. More about
+analysis: [analysis.md](analysis.md); the parameters: [settings.md](settings.md#gtp-and-json-parameters).
 """
-_NOT_LISTED = "Commands that are answered but not listed: kgsGtp ends with an error where its chat is listed."
+_NOT_LISTED = "Not in `list_commands`: kgsGtp stops with an error if `kgs-chat` is listed."
 
 
 def render() -> str:

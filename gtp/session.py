@@ -152,7 +152,7 @@ def has_no_reader(sink: ByteSink) -> bool:
         return False
     poll = select.poll()
     try:
-        poll.register(sink.fileno(), 0)  # errors and hang-ups are reported always
+        poll.register(sink.fileno(), select.POLLOUT)  # macOS reports a hang-up only beside an event that was asked for
         return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
     except (OSError, ValueError):  # a stream in memory, or one that was closed
         return False

@@ -61,11 +61,11 @@ class Stops:
 def stops_of(evaluator: Evaluator, positions: Sequence[Position], visits: int) -> tuple[list[int], dict[str, Stops]]:
     """Return the moves at the end of the searches, and each rule's stops."""
     ends, found = dict[int, int](), {name: Stops() for name in RULES}
-    figures = [Statistics() for _ in positions]
+    readers = [Statistics() for _ in positions]
 
     def look(place: int, tree: Tree, root: Root) -> None:
         move = choose_vertex(tree, root, _PARAMS, 0.0, np.random.default_rng(0))
-        stats = figures[place].of(tree, visits_made(tree), 0.0)
+        stats = readers[place].of(tree, visits_made(tree), 0.0)
         stats = replace(stats, playouts=stats.visits, elapsed=float(stats.visits))
         ends[place] = move
         for name, rule in RULES.items():

@@ -179,7 +179,7 @@ class _Writer:
             case FeedForwardBlock():
                 self._feed_forward(path, block)
             case _:
-                raise AssertionError(f"katago_form lets no {type(block).__name__} pass")
+                raise AssertionError(f"katago_form should have refused {type(block).__name__}")
 
     def _first_half(self, path: str, block: ResidualBlock | GlobalPoolBlock | NestedBottleneckBlock) -> None:
         self._norm(f"{path}.norm1", block.norm1)

@@ -23,5 +23,5 @@ class ReflexPlayer(SearchPlayer):
         visits = 1 if limits.level is None else limits.level.visits
         limits = replace(limits, visits=visits, seconds=None, most_seconds=None)
         decision = super().genmove(game, color, limits, watch, avoided)
-        # One playout says too little.
+        # Playouts alone say too little.
         return decision if self.network is not None else replace(decision, resign=False)

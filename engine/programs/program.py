@@ -160,7 +160,7 @@ class Program:
         return reply
 
     def interrupt(self, seconds: float) -> None:
-        """Stop a running `watch` that has no time limit within `seconds`. Thread-safe; else does nothing.
+        """Stop a running `watch` within `seconds`, unless it has a time limit of its own. Thread-safe.
 
         Any further input line ends an analysis; the one sent here is a command that every program knows.
         """

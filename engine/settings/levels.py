@@ -95,7 +95,9 @@ def ranks_between(text: str, size: int) -> list[str]:
     first, dash, last = text.partition("-")
     last = last if dash else first
     if not {first, last} <= {*ladder} or ladder.index(first) > ladder.index(last):
-        raise GoError(f"no range of ranks: {text!r}; expected one such as {ladder[0]}-{ladder[-1]}, the weaker first")
+        raise GoError(
+            f"not a range of ranks: {text!r}; expected one such as {ladder[0]}-{ladder[-1]}, the weaker first"
+        )
     return ladder[ladder.index(first) : ladder.index(last) + 1]
 
 

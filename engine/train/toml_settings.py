@@ -92,13 +92,16 @@ def _assigned(text: str, row: Setting | None, key: str) -> Any:
     """Return the value of a text of `--set`. row: its setting, None where no field declares one."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError as broken:
         if row is None:
             return text
+        if row.many and text[:1] in ("[", "{"):
+            advice = "or write the values with commas between them"
+            raise ConfigError(f"--set: {key}: {text!r} is not TOML: {broken}; {advice}") from broken
         try:
             value = _as_help_prints(text, row)
         except GoError as error:
-            raise ConfigError(f"--set {key}: {error}") from error
+            raise ConfigError(f"--set: {key}: {error}") from error
     return [value] if row is not None and row.many and not isinstance(value, list) else value
 
 

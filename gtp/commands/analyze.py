@@ -204,7 +204,7 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
         return think
 
-    is_played, end = "and play it" if plays else "without playing it", "; the next line of input cancels"
+    is_played, end = "and play it" if plays else "without playing it", "; the next line of input cancels it"
     chosen = f"Choose a move {is_played}{end * (signal is Signal.LINE)}"
     handle.__doc__ = f"{chosen}. Meanwhile report the search in {_format(is_kata)}."
     return handle
@@ -216,7 +216,7 @@ def kata_search(state: GtpState, command: Command) -> str:
 
 
 def kata_search_cancellable(state: GtpState, command: Command) -> str:
-    """Choose a move without playing it; the next line of input cancels."""
+    """Choose a move without playing it; the next line of input cancels it."""
     return _choose(state, command, Signal.LINE)
 
 

@@ -46,7 +46,8 @@ def place_stones(state: GtpState, command: Command) -> str:
 
 
 def komi(state: GtpState, command: Command) -> str:
-    """Set the komi, in the bounds that KataGo has too: beyond, a score would mean nothing, and 1e308 overflow."""
+    """Set the komi, within KataGo's bounds."""
+    # Beyond them a score would mean nothing, and one of 1e308 overflow.
     expect(command.args, 1)
     points = parse_float(command.args[0])
     if abs(points) > MOST_KOMI:

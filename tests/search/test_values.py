@@ -222,13 +222,13 @@ def test_wide_root_noise_spreads_the_visits_over_more_root_moves() -> None:
     assert wide > narrow
 
 
-def test_figures_tell_since_when_the_leader_leads() -> None:
+def test_statistics_tell_since_when_the_leader_leads() -> None:
     search = searched(PLAIN, 300)
-    figures = Statistics()
-    first = figures.of(search.tree, 290, 0.5)
+    statistics = Statistics()
+    first = statistics.of(search.tree, 290, 0.5)
     table = move_table(search.tree, search.root, PLAIN)
     best = int(np.argmax(table.visits))
     assert (first.best_vertex, first.best_visits) == (table.vertex[best], table.visits[best])
     assert first.best_value == pytest.approx(table.utility[best])
     assert first.second_visits == np.sort(table.visits)[-2]
-    assert first.best_since == 10 == figures.of(search.tree, 0, 1.0).best_since
+    assert first.best_since == 10 == statistics.of(search.tree, 0, 1.0).best_since

@@ -1,5 +1,6 @@
 """Settings in TOML: what is read is what was written, and what is wrong is named."""
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -152,6 +153,12 @@ def test_a_value_is_typed_as_help_prints_it_or_as_toml(setting: str, field: obje
 def test_a_setting_of_another_form_is_an_error(setting: str) -> None:
     with pytest.raises(ConfigError, match=setting):
         overridden(Outer, {"games": 1}, [setting])
+
+
+@pytest.mark.parametrize("text", ["[9, 13", "[9 13]", "{9}"])
+def test_a_list_that_is_no_toml_is_not_taken_for_one_text(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"--set: board_sizes: {re.escape(repr(text))} is not TOML.*with commas"):
+        overridden(TrainConfig, {}, [f"board_sizes={text}"])
 
 
 def test_differences_are_named_by_their_keys() -> None:

@@ -48,6 +48,8 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
 
     refuse_unused(options)
     between = ranks_between(options["ranks"], size) if options["ranks"] else []
+    if len(between) == 1 and not any(options[each] for each in OPPONENTS):
+        raise GoError(f"--ranks {between[0]}: a single rank meets nobody without --gnugo or --katago")
     evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
     commands = {each: options[each] for each in OPPONENTS if options[each]}
     identity = identity_of(options["net"], options["profile"])

@@ -21,7 +21,7 @@ def levels_table(size: int, results: Sequence[Result]) -> "Table":
     origin = "GNU Go 3.8 at level 10" if ANCHOR in rated else "the mean of all"
     table = Table(title=f"{size}x{size}, Elo above {origin}" if rated else f"{size}x{size}")
     if results and not rated:
-        table.caption = "No Elo: the games do not link all of these players, but steps of those that they link."
+        table.caption = "No Elo: the games do not link all of these players. Steps are of those that they link."
     of_games = ("Elo", "95 %", "step", "95 %", "games") if results else ()
     for heading in ("rank", "visits", "temperature", "most loss", *of_games):
         table.add_column(heading, justify="left" if heading == "rank" else "right")

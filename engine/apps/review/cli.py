@@ -16,6 +16,7 @@ from engine.apps.review.rank import CALIBRATIONS, LEAST_MOVES, RankEstimate, bas
 from engine.apps.review.report import index_page, report_page
 from engine.apps.review.summary import Review, review_of, summary
 from engine.errors import GoError
+from engine.evaluators.backends import PRECISIONS
 from engine.evaluators.named import NamedEvaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, require_writable, write_atomically
@@ -84,9 +85,8 @@ def cli_review(
         print_tables(screen, [_table(reviews, options.out)])
     if options.estimates:
         found = estimates(reviews)
-        reviewed = f"{_effort_text(options.effort)} by {opened.name}"
-        others = {conditions(each.calibration) for each in found}
-        for other in sorted(each for each in others if not f"{reviewed} ".startswith(f"{each} ")):
+        reviewed = _conditions_text(options, opened.name)
+        for other in sorted({conditions(each.calibration) for each in found} - {reviewed}):
             errors.write(f"{_PROGRAM}: the ranks rest on {other}, not {reviewed}: they may be several ranks off\n")
         text = json_text([each.as_json(reviewed) for each in found], indent=1, ensure_ascii=False) + "\n"
         write_atomically(options.out / RANKS, text)
@@ -173,6 +173,14 @@ class _Run:
         if missing:
             speeds = f"{speed.per_second:,.0f} evaluations/s, {analyzer.visits / speed.seconds:,.0f} visits/s"
             self._errors.write(f"{_PROGRAM}: {missing} positions in {duration(speed.seconds)}, {speeds}\n")
+
+
+def _conditions_text(options: ReviewOptions, network: str) -> str:
+    """Return how games were reviewed, in the words of `rank.conditions`: the network's number format changes little."""
+    name, *others = network.split()
+    changes = [each for each in others if each not in PRECISIONS]
+    changes += [f"{key}={value}" for key, value in (options.search or {}).items()]
+    return f"{_effort_text(options.effort)} by {' with '.join([name, *changes])}"
 
 
 def _effort_text(effort: Effort) -> str:

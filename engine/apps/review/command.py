@@ -9,6 +9,8 @@ import click
 from engine.settings.command import Command, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
+from engine.support.files import read_object
+from engine.support.run_folder import SETTINGS_FILE
 
 DEFAULT_VISITS = 100
 
@@ -32,22 +34,33 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
 
     refuse_unused(options)
     params = search_params(options["net"], {}, settings)
-    rank, visits, seconds = options["rank"], options["visits"], options["seconds"]
+    rank = options["rank"]
     is_estimate = rank == ESTIMATE
     if is_estimate:
         rank = None
     elif rank is not None:
         checked_rank(rank)
     # Estimates compare with games that were reviewed so.
-    default = VISITS if is_estimate else DEFAULT_VISITS
+    visits, seconds = _limits(options, VISITS if is_estimate else DEFAULT_VISITS)
     return_large_blocks()
     asked = ReviewOptions(
         paths,
         options["out"],
-        Effort(default if visits is None and seconds is None else visits, seconds),
+        Effort(visits, seconds),
         options["player"],
         rank,
         is_estimate,
         settings,
     )
     sys.exit(cli_review(asked, lambda: open_named_evaluator(options, options["out"]), params))
+
+
+def _limits(options: dict[str, Any], default: int) -> tuple[int | None, float | None]:
+    """Return visits a position and seconds a game: those asked for, else those of a review that goes on."""
+    if options["visits"] is not None or options["seconds"] is not None:
+        return options["visits"], options["seconds"]
+    file = options["out"] / SETTINGS_FILE
+    if not file.exists():
+        return default, None
+    begun = read_object(file)
+    return begun.get("visits"), begun.get("seconds_per_game")

@@ -85,15 +85,14 @@ def find_games(sources: Sequence[Path], out: Path, broken: Callable[[str], None]
     cannot be read. Raises GoError for a source in that folder, where the review would replace it.
     """
     games: list[ReviewGame] = []
-    ids: set[str] = set()
-    stems = set(_RESERVED)
+    ids, stems = _Names(()), _Names(_RESERVED)
     for name, path in _files(sources, out):
         stem = _short(str(Path(name).with_suffix("")))
         for label, data in iterate_records([path], lambda error: broken(" ".join(str(error).split()))):
             number = label.removeprefix(path.name)  # of one of several games
             try:
-                game = _game_of(_unused(name + number, ids, Path(name).suffix + number), f"{path}{number}", data)
-                games.append(ReviewGame(**(vars(game) | {"stem": _unused(stem, stems, "")})))
+                game = _game_of(ids.unused(name + number, Path(name).suffix + number), f"{path}{number}", data)
+                games.append(ReviewGame(**(vars(game) | {"stem": stems.unused(stem)})))
             except GoError as error:
                 broken(" ".join(str(error).split()))
     return games
@@ -138,11 +137,21 @@ def _short(stem: str) -> str:
     return "/".join(part.encode("utf-8")[:_LONGEST].decode("utf-8", "ignore") for part in stem.split("/"))
 
 
-def _unused(name: str, taken: set[str], suffix: str) -> str:
-    """Return a name that is not taken, with a number if needed, and add it to those taken, which ignore case."""
-    stem, number, free = name.removesuffix(suffix), 1, name
-    while free.casefold() in taken:
-        number += 1
-        free = f"{stem}-{number}{suffix}"
-    taken.add(free.casefold())
-    return free
+class _Names:
+    """Names that are taken; they ignore case."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        # A file of thousands of games gives as many the same name.
+        self._numbers: dict[str, int] = {}
+
+    def unused(self, name: str, suffix: str = "") -> str:
+        """Return a name that is not taken, with a number before its suffix if needed, and take it."""
+        stem, free = name.removesuffix(suffix), name
+        number = self._numbers.get(name.casefold(), 1)
+        while free.casefold() in self._taken:
+            number += 1
+            free = f"{stem}-{number}{suffix}"
+        self._numbers[name.casefold()] = number
+        self._taken.add(free.casefold())
+        return free

@@ -126,7 +126,7 @@ MATCH_ROWS: tuple[Setting, ...] = (
         ),
         text(
             "ranks",
-            "Play only games of these ranks, such as 4k-1d: more of them where the steps are to be known better.",
+            "Play only games between these ranks, such as 4k-1d, to measure their steps more precisely.",
             "",
             metavar="FIRST-LAST",
             default_text="all",

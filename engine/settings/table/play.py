@@ -203,8 +203,8 @@ PLAY_ROWS: tuple[Setting, ...] = (
         (GTP,),
         real(
             "lag_buffer",
-            "Time of each move reserved for the controller and the connection, in seconds, until `time_left` shows "
-            "their lag.",
+            "Time of each move reserved for the controller and the connection, in seconds; a lag that `time_left` "
+            "shows is added.",
             DEFAULT_LAG_BUFFER,
             least=0.0,
             most=3600.0,

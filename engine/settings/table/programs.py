@@ -137,7 +137,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         text(
             "rank",
             "Rank of the players, such as 12k, 3d or 9p, by which mistakes are judged; estimate, or --rank "
-            "alone: find out their ranks.",
+            "alone after the paths: find out their ranks.",
             metavar="RANK",
             default_text="from the record",
             bare="estimate",

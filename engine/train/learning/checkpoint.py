@@ -146,7 +146,9 @@ def _folders(run: Path) -> list[Path]:
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:
     """Return the error for a file of a checkpoint that cannot be read; it names an older one to go on from."""
-    older = [each for each in _folders(path.parent.parent.parent) if each < path.parent]
+    # What cannot be read now may be whole.
+    is_damaged = not isinstance(error, OSError) or isinstance(error, FileNotFoundError)
+    older = [each for each in _folders(path.parent.parent.parent) if each < path.parent and is_damaged]
     advice = f"; to go on from {older[-1].name}, delete {path.parent}" if older else ""
     return CheckpointError(f"{path}: {error}{advice}")
 

@@ -1,6 +1,6 @@
 """Teachers that are GTP programs; each position is labelled by the best command that a program lists.
 
-In this order: `kata-raw-nn` (if no visits are set), an analysed search (`kata-search_analyze`, else
+In this order: `kata-raw-nn` (if no visits are set), an analyzed search (`kata-search_analyze`, else
 `kata-genmove_analyze` and `undo`), a move (`reg_genmove`, else `genmove` and `undo`) and a score
 (`estimate_score`, else `final_score`). Labels that a program refuses with `?` stay unknown. A program that crashes or
 hangs is restarted; after `PATIENCE` failures in a row, the teacher raises TeacherError.

@@ -159,7 +159,12 @@ def test_a_range_of_ranks_plays_among_itself_and_adds_to_the_games_of_a_run(tmp_
 def test_what_is_no_range_of_ranks_is_refused(text: str) -> None:
     answer = CliRunner().invoke(main, ["levels", "--measure", "--ranks", text])
     assert answer.exit_code != 0
-    assert f"no range of ranks: {text!r}; expected one such as 21k-6d" in answer.output
+    assert f"not a range of ranks: {text!r}; expected one such as 21k-6d" in answer.output
+
+
+def test_a_single_rank_needs_a_program_to_meet() -> None:
+    answer = CliRunner().invoke(main, ["levels", "--measure", "--ranks", "4k"])
+    assert "--ranks 4k: a single rank meets nobody without --gnugo or --katago" in answer.output
 
 
 def test_ratings_are_above_gnugo_at_level_10() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from engine.apps.review.analyzer import Effort
 from engine.apps.review.command import review
@@ -111,6 +112,25 @@ def test_ranks_of_games_that_were_reviewed_otherwise_than_the_calibrations_are_d
     assert json.loads((tmp_path / "out" / "ranks.json").read_text(encoding="utf-8"))[0]["reviewed"] in doubted
     _, _, stderr = run(tmp_path / "like", games, estimates=True, effort=Effort(VISITS), name="keima-t7c96 bf16")
     assert "rest on" not in stderr
+
+
+def test_a_review_that_is_there_is_estimated_with_its_own_visits(tmp_path: Path) -> None:
+    games = write(tmp_path / "games", one=record(40))
+    command = [str(games), "--out", str(tmp_path / "out"), "--net", "none", "--threads", "1"]
+    begun = CliRunner().invoke(review, [*command, "--visits", "3"])
+    assert begun.exit_code == 0, begun.output
+    estimated = CliRunner().invoke(review, [*command, "--rank"])
+    assert estimated.exit_code == 0, estimated.output
+    assert "41 of 41 positions are analyzed already" in estimated.output
+    assert "not 3 visits a position by" in estimated.output
+
+
+def test_a_profile_or_other_parameters_of_the_search_are_another_condition(tmp_path: Path) -> None:
+    games = write(tmp_path / "games", one=record(40))
+    for number, (name, search) in enumerate((("keima-t7c96 bf16 rank_5k", {}), ("keima-t7c96", {"c_puct": "2"}))):
+        out, effort = tmp_path / str(number), Effort(VISITS)
+        _, _, stderr = run(out, games, estimates=True, effort=effort, name=name, search=search)
+        assert f"by keima-t7c96 with {name.partition('bf16 ')[2] or 'c_puct=2'}: they may" in stderr
 
 
 def test_the_option_alone_asks_for_an_estimate(tmp_path: Path) -> None:
