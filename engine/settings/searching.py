@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import GoError
+from engine.settings.setting import settings_of
 from engine.settings.table.network import AUTO
 from weights.shipped import NO_NETWORK, network_named
 
@@ -89,9 +90,9 @@ def refuse_without_human(params: "SearchParams", options: dict[str, Any]) -> Non
     changed = [each.name for each in fields(HumanParams) if getattr(params, each.name) != each.default]
     changed = [name for name in changed if name != "human_profile"]
     if changed and options["human_model"] is None:
-        raise click.UsageError(
-            f"{changed[0]} is for a human network beside the playing one: give it with --human-model"
-        )
+        katago = settings_of(HumanParams)[changed[0]].katago
+        name = f"{changed[0]} ({katago})" if katago else changed[0]
+        raise click.UsageError(f"{name} is for a human network beside the playing one: give it with --human-model")
 
 
 def refuse_unused(options: dict[str, Any]) -> None:

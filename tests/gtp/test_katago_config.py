@@ -136,6 +136,12 @@ def test_what_is_unknown_or_wrong_is_one_line(
     assert len(result.output.splitlines()) == 1
 
 
+def test_a_parameter_of_a_human_network_that_is_not_there_is_refused_by_both_names() -> None:
+    answer = invoke("-override-config", "humanSLChosenMoveProp=1")
+    assert answer.exit_code == 2
+    assert "human_move_share (humanSLChosenMoveProp) is for a human network" in answer.output
+
+
 def test_a_file_that_is_not_there_is_one_line() -> None:
     result = invoke("-config", "absent.cfg")
     assert (result.exit_code, len(result.output.splitlines())) == (1, 1)
