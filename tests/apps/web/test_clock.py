@@ -190,7 +190,7 @@ def test_a_variation_leaves_the_clocks_of_the_game_alone() -> None:
         ("absolute:1e9", "expected absolute:MAIN"),
         ("absolute:9999999999", "at most 1000000 seconds"),
         ("byoyomi:60", "expected byoyomi:MAIN"),
-        ("absolute:0", "leave no time for a move"),
+        ("absolute:0", "expected a main time above 0 s"),
         ("tea", "expected one of absolute:MAIN"),
     ],
 )
