@@ -34,6 +34,7 @@ _MAX_RESERVE_SHARE = 0.1
 # And at most this share of the time that is left, a smaller one where the increment covers the lag buffer: a clock that
 # ran on while the connection was lost has less than was planned, and moves are not to be played without any thought.
 _MOST_RESERVED, _MOST_RESERVED_BESIDE_INCREMENT = 0.9, 0.5
+_MOST_MEASURED = 0.97
 # The lag buffer takes at most a fifth of a move's share of the time, or up to half of it while that is below 0.05 s.
 # Without this bound, a buffer of 0.5 s would leave no search time in fast games.
 _MAX_LAG_SHARE = 0.2
@@ -45,7 +46,9 @@ _MAX_SHORT_LAG_SHARE = 0.5
 _MOST_LAG = 3.0
 # A mean of at least so many moves, so that one slow move does not take the time of all others, and at most so many.
 _FEWEST_MOVES, _REMEMBERED_MOVES = 5.0, 200
-# All reports in whole seconds together are off by less than this.
+# A move that no report tells of alone shows at most this much, or what a move shows otherwise.
+_MOST_UNREPORTED = 0.5
+# All reports in whole seconds of one main time or period together are off by less than this.
 _ROUNDING = 1.0
 # With an increment, one move takes at most this share of the bank on top of the increment.
 _MAX_FISCHER_SHARE = 0.25
@@ -134,7 +137,8 @@ class Allotment:
 class _Side:
     """One color's remaining time.
 
-    count: stones or periods left in overtime. unreported: moves since the last report.
+    count: stones or periods left in overtime. unreported: moves since the last report. is_exact: no report in whole
+    seconds has rounded it.
     """
 
     main: float
@@ -142,6 +146,7 @@ class _Side:
     count: int
     in_overtime: bool = False
     unreported: int = 0
+    is_exact: bool = True
 
 
 @dataclass
@@ -155,7 +160,9 @@ class _Lag:
         """Take note of a report of `missing` seconds less than `moves` moves since the last one had left."""
         if moves and missing >= -moves * _MOST_LAG:
             kept = min(1.0, _REMEMBERED_MOVES / (self.moves + moves))
-            self.seconds = kept * (self.seconds + min(missing, moves * _MOST_LAG))
+            most = _MOST_LAG + (moves - 1) * max(self.of_a_move, _MOST_UNREPORTED)
+            # Without any lag the sum stays above -1; less comes from moves that were taken back, and shows no speed.
+            self.seconds = kept * max(-_ROUNDING, self.seconds + min(missing, most))
             self.moves = kept * (self.moves + moves)
 
     @property
@@ -246,8 +253,9 @@ class Clock:
         is_whole = (was_left, was_count) == (settings.period, settings.count)
         renewed = in_overtime and (settings.kind is Kind.BYOYOMI or is_whole)
         if (in_overtime, count) == (side.in_overtime, was_count) and not renewed:
-            self._lag_measured.observe(was_left - seconds, side.unreported)
-        side.unreported = 0
+            rounded = _ROUNDING / 2 if side.is_exact and float(seconds).is_integer() else 0.0
+            self._lag_measured.observe(was_left - seconds - rounded, side.unreported)
+        side.unreported, side.is_exact = 0, renewed and is_whole
         if in_overtime:
             side.main, side.period, side.count, side.in_overtime = 0.0, seconds, count, True
         else:
@@ -318,6 +326,9 @@ class Clock:
         assumed = min(each * most_left, cap)
         measured = max(0.0, expected - settings.increment) * most_left + min(_RESERVE_PER_MOVE * most_left, cap)
         reserve = min(max(assumed, measured), most_reserved * side.main)
+        if expected > settings.increment:
+            # It is certain to be needed, so it may take nearly all.
+            reserve = max(reserve, min(measured, _MOST_MEASURED * side.main))
         bank = max(0.0, side.main - reserve)
         share = bank / left * _weight(move_number, area)
         if settings.increment > 0:
