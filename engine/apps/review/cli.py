@@ -177,10 +177,10 @@ class _Run:
 
 def _conditions_text(options: ReviewOptions, network: str) -> str:
     """Return how games were reviewed, in the words of `rank.conditions`: the network's number format changes little."""
-    name, *others = network.split()
-    changes = [each for each in others if each not in PRECISIONS]
-    changes += [f"{key}={value}" for key, value in (options.search or {}).items()]
-    return f"{_effort_text(options.effort)} by {' with '.join([name, *changes])}"
+    words = network.split(" ")
+    place = next((index for index, word in enumerate(words) if word in PRECISIONS), len(words))
+    changes = words[place + 1 :] + [f"{key}={value}" for key, value in (options.search or {}).items()]
+    return f"{_effort_text(options.effort)} by {' with '.join([' '.join(words[:place]), *changes])}"
 
 
 def _effort_text(effort: Effort) -> str:

@@ -127,10 +127,10 @@ def test_a_review_that_is_there_is_estimated_with_its_own_visits(tmp_path: Path)
 
 def test_a_profile_or_other_parameters_of_the_search_are_another_condition(tmp_path: Path) -> None:
     games = write(tmp_path / "games", one=record(40))
-    for number, (name, search) in enumerate((("keima-t7c96 bf16 rank_5k", {}), ("keima-t7c96", {"c_puct": "2"}))):
+    for number, (name, search) in enumerate((("my net bf16 rank_5k", {}), ("my net", {"c_puct": "2"}))):
         out, effort = tmp_path / str(number), Effort(VISITS)
         _, _, stderr = run(out, games, estimates=True, effort=effort, name=name, search=search)
-        assert f"by keima-t7c96 with {name.partition('bf16 ')[2] or 'c_puct=2'}: they may" in stderr
+        assert f"by my net with {name.partition('bf16 ')[2] or 'c_puct=2'}: they may" in stderr
 
 
 def test_the_option_alone_asks_for_an_estimate(tmp_path: Path) -> None:
