@@ -41,12 +41,12 @@ _MAX_LAG_SHARE = 0.2
 _SHORT_LAG = 0.05
 _MAX_SHORT_LAG_SHARE = 0.5
 # The lag that reports of a controller show is reserved in full, for each own move until the game has two moves a point.
-# One move shows at most this much, so that a connection that was lost once does not count as slow; a report of so much
-# more time than was left is a correction and shows nothing.
+# One move counts with at most this much, so that a connection that was lost once does not count as slow; a report of
+# more time than was left, by more than this a move, is a correction and is not measured.
 _MOST_LAG = 3.0
-# A mean of at least so many moves, so that one slow move does not take the time of all others, and at most so many.
+# The lag is a mean over at least 5 moves, so that one slow move does not take the time of all others, and at most 200.
 _FEWEST_MOVES, _REMEMBERED_MOVES = 5.0, 200
-# A move that no report tells of alone shows at most this much, or what a move shows otherwise.
+# Where a report covers several moves, each after the first counts with at most this much, or with the mean if larger.
 _MOST_UNREPORTED = 0.5
 # All reports in whole seconds of one main time or period together are off by less than this.
 _ROUNDING = 1.0
@@ -161,7 +161,7 @@ class _Lag:
         if moves and missing >= -moves * _MOST_LAG:
             kept = min(1.0, _REMEMBERED_MOVES / (self.moves + moves))
             most = _MOST_LAG + (moves - 1) * max(self.of_a_move, _MOST_UNREPORTED)
-            # Without any lag the sum stays above -1; less comes from moves that were taken back, and shows no speed.
+            # Without any lag the sum stays above -1; less comes from moves that were taken back.
             self.seconds = kept * max(-_ROUNDING, self.seconds + min(missing, most))
             self.moves = kept * (self.moves + moves)
 
@@ -327,7 +327,7 @@ class Clock:
         measured = max(0.0, expected - settings.increment) * most_left + min(_RESERVE_PER_MOVE * most_left, cap)
         reserve = min(max(assumed, measured), most_reserved * side.main)
         if expected > settings.increment:
-            # It is certain to be needed, so it may take nearly all.
+            # A lag that was measured is sure to be needed, so it may take nearly all.
             reserve = max(reserve, min(measured, _MOST_MEASURED * side.main))
         bank = max(0.0, side.main - reserve)
         share = bank / left * _weight(move_number, area)
