@@ -22,6 +22,7 @@ from click.core import ParameterSource
 from engine import __version__
 from engine.rules import parse_rules
 from engine.settings.command import Group, refuse_given, search_keys
+from engine.settings.levels import FULL
 from engine.settings.options import options_of
 from engine.settings.searching import (
     KATAGO_FILES,
@@ -223,6 +224,8 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
         params = replace(params, max_memory_mib=opened.tree_mib)
     if options.get("eval_cache") is not None:
         params = replace(params, remembers=True)
+    if options.get("rank", FULL) == FULL:
+        opened.warn_of_idle_human(params.human_profile, "at ranks (--rank)")
     network = None if opened.network is None else opened.network.facts.file
     memory = open_memory(options.get("eval_cache"), network)
     player = kind(opened.evaluator, params, network=opened.network, human=opened.human)

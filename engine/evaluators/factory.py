@@ -17,7 +17,8 @@ from engine.evaluators.memory import CACHE_MIB, HUMAN_CACHE_MIB, shares_of
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.evaluators.rollout import RolloutEvaluator
-from engine.nets.spec import NetSpec
+from engine.nets.spec import WEAKEST_PEOPLE, NetSpec
+from engine.settings.levels import RANKS
 from engine.support.cores import usable_cores
 from weights.registry import load
 from weights.shipped import network_named
@@ -60,11 +61,17 @@ class Opened(NamedTuple):
     human: RawNetwork | None = None
     tree_mib: int | None = None
 
+    def warn_of_idle_human(self, profile: str, used: str) -> None:
+        """Warn of a human network that waits for a profile. used: when it has one all the same."""
+        if self.human is not None and self.human.facts.imitates and not profile:
+            _LOG.warning("%s: without humanSLProfile it is used %s only", self.human.facts.file, used)
 
-def open_networks(options: Mapping[str, Any], profile: str = "") -> Opened:
+
+def open_networks(options: Mapping[str, Any], profile: str = "", *, may_lack_profile: bool = False) -> Opened:
     """Open the networks that --net, --human-model, --human-profile and the options of the machine ask for.
 
-    profile: KataGo's `humanSLProfile`; --human-profile counts more. Takes seconds.
+    profile: KataGo's `humanSLProfile`; --human-profile counts more. may_lack_profile: a human network as the playing
+    one needs none yet, because every search brings one. Takes seconds.
     Raises GoError or WeightsError, one line, if a network cannot be used.
     """
     computing, memory = Computing.of(options), options.get("max_memory")
@@ -73,7 +80,10 @@ def open_networks(options: Mapping[str, Any], profile: str = "") -> Opened:
     file = network_named(options["net"])
     if file is None:
         return Opened(open_rollouts(computing.threads), None, human, memory)
-    network = open_network(file, computing, asked, options["profile"] or profile or None)
+    if may_lack_profile and not (options["profile"] or profile):
+        network = open_unprofiled(file, computing)
+    else:
+        network = open_network(file, computing, asked, options["profile"] or profile or None)
     if profile and human is None and not network.facts.imitates:
         _LOG.warning("humanSLProfile has no effect: no network imitates people (see --human-model)")
     if memory is None:
@@ -91,20 +101,6 @@ def open_human(path: str, computing: Computing) -> RawNetwork:
         _LOG.warning("%s does not vary with the players' ranks: is it the right file for --human-model?", file)
     opened = raw_network(file, spec, make_evaluator(spec, computing), None)
     return RawNetwork(CachedEvaluator(opened.evaluator, HUMAN_CACHE_MIB), opened.facts, opened.prepare)
-
-
-def open_evaluator(
-    net: str | None, computing: Computing, profile: str | None = None
-) -> tuple[Evaluator, RawNetwork | None]:
-    """Return the evaluator for `--net`, and its network, or None for playouts. Takes seconds.
-
-    net: the value of `--net`. Raises GoError or WeightsError, one line, if the network cannot be used.
-    """
-    file = network_named(net)
-    if file is None:
-        return open_rollouts(computing.threads), None
-    network = open_network(file, computing, profile)
-    return CachedEvaluator(network.evaluator, CACHE_MIB), network
 
 
 def open_rollouts(threads: int | None) -> RolloutEvaluator:
@@ -137,7 +133,14 @@ def open_unprofiled(path: str | os.PathLike[str], computing: Computing) -> RawNe
 
 
 def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile: str | None) -> RawNetwork:
-    """Return a network with the description that a session reports. Check the profile before, by `check_profile`."""
+    """Return a network with the description that a session reports. Check the profile before, by `check_profile`.
+
+    Raises GoError, and closes the evaluator, if the file says of people what is no rank.
+    """
+    weakest = spec.provenance.get(WEAKEST_PEOPLE, "")
+    if weakest and weakest not in RANKS:
+        evaluator.close()
+        raise GoError(f"{file}: {WEAKEST_PEOPLE}: not a rank: {weakest!r}; expected one such as 10k")
     facts = NetworkFacts(
         file=os.fspath(file),
         name=spec.name,
@@ -147,6 +150,7 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
         imitates=spec.metadata > 0,
         board_sizes=spec.board_sizes,
         model_bytes=evaluator.model_bytes,
+        weakest_people=weakest,
     )
     return RawNetwork(_profiled(evaluator, profile), facts, evaluator.prepare)
 

@@ -29,6 +29,7 @@ class NetworkFacts:
     precision: "fp32", "bf16", "fp16" or "int8". imitates: True for human networks, which need a profile.
     board_sizes: smallest and largest side of the boards that it supports.
     model_bytes: about what its models take at most, see `engine.evaluators.network.Backend`.
+    weakest_people: rank of the weakest people that a human network knows, "" if its file does not say.
     """
 
     file: str
@@ -39,6 +40,7 @@ class NetworkFacts:
     imitates: bool
     board_sizes: tuple[int, int] = (1, MAX_SIZE)
     model_bytes: int = 0
+    weakest_people: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from engine.game import Game
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
-from engine.settings.levels import Level, level_at, profile_of, rank_on
+from engine.settings.levels import Level, level_at
 from engine.vertex import PASS, points
 
 Watch = Callable[[Search, SearchStats], None]
@@ -25,8 +25,8 @@ class Limits:
     seconds: wall time that may be used completely; with `most_seconds`, the time for a move of average difficulty.
     most_seconds: upper bound; within it the search chooses the time by the difficulty of the move.
     is_kept: unused time serves later moves; without it, a move takes at least `seconds`.
-    level: how weaker play chooses a move, None at full strength. profile: the people of that rank, whom a human network
-    beside the playing one imitates; "" at full strength.
+    level: how weaker play chooses a move, None at full strength. rank: the level's, by which a human network beside the
+    playing one knows whom to imitate; "" at full strength.
     """
 
     visits: int | None = None
@@ -34,7 +34,7 @@ class Limits:
     most_seconds: float | None = None
     is_kept: bool = True
     level: Level | None = None
-    profile: str = ""
+    rank: str = ""
 
     @property
     def bound(self) -> float | None:
@@ -47,7 +47,7 @@ def at_rank(limits: Limits, rank: str, width: int, height: int) -> Limits:
     level = level_at(rank, width, height)
     if level is None:
         return limits
-    return replace(limits, visits=level.visits, level=level, profile=profile_of(rank_on(rank, width, height)))
+    return replace(limits, visits=level.visits, level=level, rank=rank)
 
 
 def limits_within(allotment: Allotment | None, visits: int | None = None, seconds: float | None = None) -> Limits:

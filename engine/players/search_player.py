@@ -32,7 +32,7 @@ from engine.players.passing import (
 from engine.players.resignation import Resigner
 from engine.players.sharing import RunningSearches
 from engine.players.timer import Timer
-from engine.players.weaker_play import draw_vertex, params_at_level, resigning_at_level
+from engine.players.weaker_play import draw_vertex, params_as_people, params_at_level, resigning_at_level
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
@@ -52,7 +52,7 @@ from engine.search.stoppers import (
 )
 from engine.search.tree import NO_NODE, ROOT, Tree, links_of
 from engine.search.tree_ownership import tree_ownership
-from engine.settings.levels import Level
+from engine.settings.levels import Level, people_of
 from engine.vertex import PASS, points
 
 # A judgement is started only if the search has seen every point decided to this share of the judge's threshold.
@@ -140,7 +140,7 @@ class SearchPlayer:
         dead = agreed_dead(game, judgement) if judgement else ()
         self._begin(game, color, dead)
         share = 1 - self._judging_share(limits) if judgement is None and is_late(game) else 1.0
-        with self._weakened(limits):
+        with self._weakened(limits, game):
             decision = self._decide(game, color, self._run_move(timer.rest(share), watch), limits.level)
         may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
         if judgement is None and may_pass:
@@ -153,11 +153,14 @@ class SearchPlayer:
         return decision
 
     @contextmanager
-    def _weakened(self, limits: Limits) -> Iterator[None]:
+    def _weakened(self, limits: Limits, game: Game) -> Iterator[None]:
         """Search with the parameters of the limits' level while the block runs."""
         if limits.level is not None:
-            profile = limits.profile if self.human else ""
-            self.search.params = params_at_level(self._last_params, limits.level, profile)
+            params = params_at_level(self._last_params, limits.level)
+            if self.human is not None and limits.rank:
+                people = people_of(limits.rank, self.human.facts.weakest_people, game.width, game.height)
+                params = params_as_people(params, limits.level, people)
+            self.search.params = params
         try:
             yield
         finally:

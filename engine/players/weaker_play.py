@@ -38,16 +38,27 @@ def resigning_at_level(params: SearchParams, level: Level | None) -> SearchParam
     return replace(params, resign_min_lead=max(params.resign_min_lead, _MISTAKES * level.most_loss))
 
 
-def params_at_level(params: SearchParams, level: Level, profile: str = "") -> SearchParams:
-    """Return the parameters of a search at a level: where it draws among moves, the search visits many of them.
+def params_as_people(params: SearchParams, level: Level, people: tuple[str, float]) -> SearchParams:
+    """Return the parameters of a search at a level with a human network beside the playing one.
 
-    profile: the people whom a human network imitates, where there is one; one that the parameters name counts more.
+    people: see `engine.settings.levels.people_of`; a profile that the parameters name counts more.
     """
     if level.temperature == 0.0:
         return params
-    if profile:
-        # All visits of the root go where people play. Weightless ones leave the position's value to the other moves.
-        params = replace(params, human_profile=params.human_profile or profile, human_root_weightless=1.0)
+    profile, temperature = people
+    # All visits of the root go where people play. Weightless ones leave the position's value to the other moves.
+    return replace(
+        params,
+        human_profile=params.human_profile or profile,
+        human_root_temperature=params.human_root_temperature * temperature,
+        human_root_weightless=1.0,
+    )
+
+
+def params_at_level(params: SearchParams, level: Level) -> SearchParams:
+    """Return the parameters of a search at a level: where it draws among moves, the search visits many of them."""
+    if level.temperature == 0.0:
+        return params
     return replace(
         params,
         c_puct=_BREADTH,

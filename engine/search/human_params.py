@@ -35,6 +35,12 @@ class HumanParams:
         1000.0,
         katago="humanSLCpuctPermanent",
     )
+    human_root_temperature: float = number(
+        1.0,
+        "Temperature of the human policy at the root: above 1, unlikely moves get likelier.",
+        0.01,
+        100.0,
+    )
     human_root_weightless: float = number(
         0.0,
         "Share of playouts that choose the root's move by the human policy and do not count for its value.",

@@ -366,8 +366,9 @@ class Search:
         out = Evaluation(count, positions.width, positions.height)
         human.evaluate(positions, count, out)
         out.average_into_first(count)
-        if self.params.policy_temperature != 1.0:
-            temper(out.policy[0], self.params.policy_temperature)
+        temperature = self.params.policy_temperature * self.params.human_root_temperature
+        if temperature != 1.0:
+            temper(out.policy[0], temperature)
         self.human_evaluation = out.first_row(positions.width, positions.height)
         write_human_priors(self.tree, ROOT, self.human_evaluation.policy[0], positions.width)
 

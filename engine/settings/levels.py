@@ -3,8 +3,9 @@
 A search of few visits looks at the likely moves. Below a size's strongest ranks, those that lose at most some points
 against the best of them are candidates, and one is drawn by the network's priors, which a temperature makes flatter:
 the wider the choice and the more points a move may lose, the weaker the rank. With a human network beside the playing
-one, moves are visited and drawn by its policy for people of the rank instead. Strength depends on visits alone, not on
-the speed of the machine. `keima levels --measure` plays the ranks against each other, GNU Go and KataGo.
+one, moves are visited and drawn by its policy for people of the rank instead; below the weakest people that it knows,
+by a flatter one. Strength depends on visits alone, not on the speed of the machine. `keima levels --measure` plays the
+ranks against each other, GNU Go and KataGo.
 """
 
 from collections.abc import Mapping
@@ -62,6 +63,8 @@ _LADDER_19 = _ladder(
     *((16, 2.81, 7.4), (16, 2.7, 6.5), (16, 2.57, 5.8), (16, 2.46, 5.1), (16, 2.35, 4.5), (16, 2.24, 4.0)),
     *((16, 2.14, 3.6), (16, 2.04, 3.1), (16, 1.94, 2.8)),
 )
+_WEAKEST_PEOPLE = "20k"
+"""The weakest people of profiles (`engine.records.human_profiles`)."""
 LEVELS: Mapping[int, Mapping[str, Level]] = {9: _LADDER_9, 13: _LADDER_13, 19: _LADDER_19}
 """By the side of the board, how a player of each rank chooses a move."""
 
@@ -101,9 +104,16 @@ def ranks_between(text: str, size: int) -> list[str]:
     return ladder[ladder.index(first) : ladder.index(last) + 1]
 
 
-def profile_of(rank: str) -> str:
-    """Return the profile of the people of a rank (`engine.records.human_profiles`): 20k is the weakest."""
-    return "rank_20k" if rank == "21k" else f"rank_{rank}"
+def people_of(rank: str, weakest: str, width: int, height: int) -> tuple[str, float]:
+    """Return whom a human network imitates at a rank, and the temperature of its policy.
+
+    weakest: rank of the weakest people that it knows. Ranks below have the moves of those, drawn with the square of the
+    ratio of the ladder's temperatures at both ranks as a temperature: so a rank is some 100 Elo there, too.
+    """
+    ladder, played = _ladder_on(width, height), rank_on(rank, width, height)
+    known = max(played, weakest or _WEAKEST_PEOPLE, key=RANKS.index)
+    flatter = ladder[played].temperature / (ladder[rank_on(known, width, height)].temperature or 1.0)
+    return f"rank_{known}", max(1.0, flatter**2)
 
 
 def level_at(rank: str, width: int, height: int) -> Level | None:

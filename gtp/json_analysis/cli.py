@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from engine.errors import GoError
+from engine.records.human_profiles import MEASURED_PROFILE
 from engine.settings.command import Command, refuse_given, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, refuse_without_human, search_params
@@ -25,6 +26,7 @@ from gtp.katago_config import ANALYSIS_KEYS, Assignments, assignments, lines_wit
 from gtp.stderr import write_lines
 
 if TYPE_CHECKING:
+    from engine.search.params import SearchParams
     from gtp.json_analysis.server import Equipment
     from gtp.remote.analysis_sessions import AnalysisSessions
 
@@ -109,14 +111,20 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     from gtp.json_analysis.server import Equipment
 
     return_large_blocks()
-    opened = open_networks(options, settings.params.human_profile)
+    opened = open_networks(options, settings.params.human_profile, may_lack_profile=True)
     if opened.tree_mib is not None:
         settings = replace(settings, params=replace(settings.params, max_memory_mib=opened.tree_mib))
     human = None if opened.human is None else opened.human.evaluator
     imitates = any(each is not None and each.facts.imitates for each in (opened.network, opened.human))
-    settings = replace(settings, has_human=human is not None, has_profile=imitates)
+    settings = replace(
+        settings,
+        has_human=human is not None,
+        has_profile=imitates,
+        needs_profile=opened.network is not None and opened.network.facts.imitates,
+    )
     caches = [each for each in (opened.evaluator, human) if isinstance(each, CachedEvaluator)]
 
+    opened.warn_of_idle_human(settings.params.human_profile, "by queries that have one in overrideSettings")
     count = threads or default_threads(opened.evaluator)
     if options["eval_cache"] is not None:
         settings = replace(settings, params=replace(settings.params, remembers=True))
@@ -132,8 +140,15 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     equipment = Equipment(pool, settings, opened.network, forget, opened.human)
     least, most = equipment.sizes
     size = min(max(_WARM_UP_SIZE, least), most)
-    pool.warm_up(size, size, settings.params)
+    pool.warm_up(size, size, _with_profile(settings))
     return equipment
+
+
+def _with_profile(settings: Settings) -> "SearchParams":
+    """Return the parameters, with some profile where the network needs one."""
+    params = settings.params
+    lacks = settings.needs_profile and not params.human_profile
+    return replace(params, human_profile=MEASURED_PROFILE) if lacks else params
 
 
 def _thread_count(given: Assignments) -> int | None:

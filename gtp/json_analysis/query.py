@@ -201,6 +201,8 @@ def _settings(given: Object, settings: Settings, warn: Warn) -> Settings:
     if "analysisPVLen" in given:
         length = integer(given, "analysisPVLen", 1, 1000, "Must be an integer from 1 to 1000")
         settings = replace(settings, pv_length=length)
+    if settings.needs_profile and not settings.params.human_profile:
+        raise QueryError("overrideSettings", "The network imitates people: humanSLProfile must say whom (rank_5k)")
     of_search = {}
     for field, name, least, most, bounds in (
         ("rootFpuReductionMax", "root_fpu_reduction", 0.0, 2.0, "0.0 to 2.0"),

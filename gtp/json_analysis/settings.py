@@ -24,7 +24,7 @@ class Settings:
     visits, seconds: limits of a search, None for none. perspective: whose winrate is reported. pv_length: moves of a
     variation after its first one. warns_unused: warn of fields of queries that mean nothing here. most_turns: positions
     of one query, None for any number. has_human: whether there is a human network beside the playing one; has_profile:
-    whether any network imitates people.
+    whether any network imitates people; needs_profile: whether the playing one does.
     """
 
     params: "SearchParams"
@@ -36,6 +36,7 @@ class Settings:
     most_turns: int | None = None
     has_human: bool = True
     has_profile: bool = True
+    needs_profile: bool = False
 
 
 def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings, list[str]]:

@@ -8,7 +8,7 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.evaluators.cache import CachedEvaluator
-from engine.evaluators.factory import Computing, open_evaluator, open_networks
+from engine.evaluators.factory import Computing, open_networks
 from engine.evaluators.memory import CACHE_MIB, shares_of
 from engine.game import Game
 from engine.nets.random import random_spec
@@ -46,7 +46,7 @@ def test_the_cache_of_a_network_is_as_large_as_its_share(backend: str, tmp_path:
     tables = []
     computing = Computing(backend, "fp32", 1)
     options = {"net": str(tmp_path / "net.safetensors"), "profile": None, **asdict(computing)}
-    _, unlimited = open_evaluator(str(tmp_path / "net.safetensors"), computing)
+    unlimited = open_networks(options).network
     assert unlimited is not None
     least = -(-unlimited.facts.model_bytes // MEBIBYTE) + 16
     for limit in (least, least + 100):

@@ -11,7 +11,7 @@ from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import CHINESE
 from engine.vertex import parse_vertex
-from tests.json_analysis.talk import Conversation, Object, answers, equipment, query
+from tests.json_analysis.talk import SETTINGS, Conversation, Object, answers, equipment, query
 
 MOVE = {"move", "visits", "edgeVisits", "weight", "edgeWeight", "utility", "winrate", "prior", "lcb", "utilityLcb"}
 MOVE |= {"order", "playSelectionValue", "pv", "scoreMean", "scoreLead", "scoreSelfplay", "scoreStdev"}
@@ -231,3 +231,17 @@ def test_numbers_have_nine_digits(number: float, text: str) -> None:
 
 def test_a_line_is_written_as_katago_writes_it() -> None:
     assert to_line({"id": "ä\n", "b": [1, 0.5], "a": True}) == '{"a":true,"b":[1,0.5],"id":"ä\\n"}\n'
+
+
+def test_a_network_that_imitates_people_asks_each_query_whom_unless_the_session_knows() -> None:
+    asked = [
+        query(id="none", maxVisits=1),
+        query(id="own", maxVisits=1, overrideSettings={"humanSLProfile": "rank_5k"}),
+    ]
+    human = replace(SETTINGS, needs_profile=True)
+    found = {each["id"]: each for each in answers(*asked, equipped=equipment(settings=human))}
+    assert found["none"]["field"] == "overrideSettings"
+    assert "humanSLProfile must say whom" in found["none"]["error"]
+    assert found["own"]["rootInfo"]["visits"] == 1
+    known = replace(human, params=replace(human.params, human_profile="rank_1d"))
+    assert all("rootInfo" in each for each in answers(*asked, equipped=equipment(settings=known)))

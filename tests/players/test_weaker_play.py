@@ -22,7 +22,7 @@ from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT
-from engine.settings.levels import FULL, LEVELS, RANKS, Level, level_at, rank_on, ranks_on
+from engine.settings.levels import FULL, LEVELS, RANKS, Level, level_at, people_of, rank_on, ranks_on
 from engine.vertex import PASS, points, policy_index
 from tests.search.fakes import FakeEvaluator, LeadEvaluator
 from tests.search.test_human import HumanEvaluator
@@ -115,6 +115,40 @@ def test_with_a_human_network_the_moves_of_a_rank_are_drawn_by_its_policy_for_pe
     assert max(abs(drawn.count(move) / 4000 - policy[policy_index(move, 9, 9)] / total) for move in visited) < 0.03
 
 
+def test_below_the_weakest_people_of_a_human_network_their_moves_are_drawn_from_more_widely() -> None:
+    human, game = HumanEvaluator(), Game(9, rules=CHINESE)
+    facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True, weakest_people="10k")
+    mover, policies = SearchPlayer(FakeEvaluator(), SearchParams(), human=RawNetwork(human, facts)), []
+    for rank in ("8k", "10k", "16k", "21k"):
+        human.metadata.clear()
+        mover.genmove(game, BLACK, at_rank(Limits(), rank, 9, 9))
+        profile = "rank_8k" if rank == "8k" else "rank_10k"
+        assert all(np.array_equal(given, human_metadata(profile, 9, 9)) for given in human.metadata)
+        assert mover.search.human_evaluation is not None
+        policies.append(mover.search.human_evaluation.policy[0])
+    known, same, flatter, flattest = (policy.max() for policy in policies)
+    assert known == same > flatter > flattest
+    assert mover.search.params == mover.params
+
+
+@pytest.mark.parametrize(
+    ("rank", "weakest", "people"),
+    [
+        ("21k", "", ("rank_20k", (7.93 / 7.5) ** 2)),
+        ("21k", "10k", ("rank_10k", (7.93 / 3.21) ** 2)),
+        ("12k", "10k", ("rank_10k", (3.92 / 3.21) ** 2)),
+        ("10k", "10k", ("rank_10k", 1.0)),
+        ("1k", "10k", ("rank_1k", 1.0)),
+        ("1k", "6d", ("rank_6d", 1.03**2)),
+    ],
+)
+def test_a_rank_imitates_its_people_or_the_weakest_that_a_network_knows(
+    rank: str, weakest: str, people: tuple[str, float]
+) -> None:
+    profile, temperature = people_of(rank, weakest, 9, 9)
+    assert (profile, pytest.approx(temperature)) == people
+
+
 def test_full_strength_and_the_ranks_that_play_the_best_move_ask_no_human_network() -> None:
     human, game = HumanEvaluator(), Game(9, rules=CHINESE)
     facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True)
@@ -128,7 +162,7 @@ def test_a_rank_replaces_visits_and_keeps_the_clock() -> None:
     limits = Limits(visits=400, seconds=3.0)
     assert at_rank(limits, FULL, 9, 9) == limits
     level = LEVELS[9]["8k"]
-    assert at_rank(limits, "8k", 9, 9) == replace(limits, visits=level.visits, level=level, profile="rank_8k")
+    assert at_rank(limits, "8k", 9, 9) == replace(limits, visits=level.visits, level=level, rank="8k")
 
 
 def test_every_size_has_at_least_twelve_ranks_without_gaps_from_wide_to_narrow_choice() -> None:
@@ -184,7 +218,7 @@ def test_a_rank_draws_from_the_same_peoples_moves_with_reflexes(monkeypatch: pyt
     monkeypatch.setattr(SearchPlayer, "genmove", genmove)
     limits = at_rank(Limits(seconds=3.0), "5k", 9, 9)
     ReflexPlayer(FakeEvaluator(), SearchParams()).genmove(Game(9, rules=CHINESE), BLACK, limits)
-    assert [(each.profile, each.level, each.seconds) for each in asked] == [("rank_5k", limits.level, None)]
+    assert [(each.rank, each.level, each.seconds) for each in asked] == [("5k", limits.level, None)]
 
 
 @pytest.mark.parametrize(("rank", "resigns"), [("21k", False), ("9k", False), ("3k", True), (FULL, True)])

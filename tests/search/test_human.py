@@ -61,6 +61,15 @@ def test_the_root_is_evaluated_once_with_the_profile() -> None:
     assert search.human_evaluation.policy[0].sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("temperature", [0.5, 3.0])
+def test_a_temperature_makes_the_human_policy_flatter_at_the_root_alone(temperature: float) -> None:
+    plain, tempered = searched(), searched(human_root_temperature=temperature)
+    assert plain.human_evaluation is not None and tempered.human_evaluation is not None
+    expected = plain.human_evaluation.policy[0].astype(np.float64) ** (1 / temperature)
+    assert tempered.human_evaluation.policy[0] == pytest.approx(expected / expected.sum(), rel=1e-4, abs=1e-7)
+    assert plain.root_evaluation.policy[0] == pytest.approx(tempered.root_evaluation.policy[0])
+
+
 def test_without_a_profile_the_human_network_is_not_used() -> None:
     human = HumanEvaluator()
     search = searched(human=human, human_profile="", human_root_weightless=1.0)

@@ -2,15 +2,20 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import keima
-from engine.evaluators.factory import Computing, open_network
+from engine.errors import GoError
+from engine.evaluators.factory import Computing, open_network, open_unprofiled
+from engine.nets.spec import WEAKEST_PEOPLE
 from tests.positions import batch_of, evaluated, random_game
 from tests.shared import require_shared
+from weights import native
 from weights.registry import load
 from weights.shipped import SHIPPED_NETWORKS
 
@@ -26,7 +31,31 @@ def test_it_is_small_and_says_how_it_was_made() -> None:
         "samples": "256000",
         "started from": "keima-t7c96",
         "steps": "4000",
+        "weakest people": "10k",
     }
+
+
+def test_its_weakest_people_are_known_to_sessions_and_kept_by_what_is_made_of_it(tmp_path: Path) -> None:
+    weakest = {**load(HUMAN).provenance}[WEAKEST_PEOPLE]
+    network = open_unprofiled(HUMAN, Computing(precision="fp32", threads=1))
+    assert network.facts.weakest_people == weakest == "10k"
+    network.evaluator.close()
+    convert, average = tmp_path / "convert.safetensors", tmp_path / "average.safetensors"
+    for command in (["convert", HUMAN, convert, "--weakest-people", "15k"], ["average", average, convert, HUMAN]):
+        assert CliRunner().invoke(keima.main, ["net", *map(str, command)]).exit_code == 0
+    assert load(convert).provenance == {**load(HUMAN).provenance, WEAKEST_PEOPLE: "15k"}
+    assert load(average).provenance[WEAKEST_PEOPLE] == "15k"
+
+
+def test_weakest_people_of_no_rank_are_refused_and_those_of_other_networks_too(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.safetensors"
+    native.write(replace(load(HUMAN), provenance={WEAKEST_PEOPLE: "30k"}), odd)
+    with pytest.raises(GoError, match=r"odd.safetensors: weakest people: not a rank: '30k'; expected one such as 10k"):
+        open_unprofiled(odd, Computing(precision="fp32", threads=1))
+    result = CliRunner().invoke(
+        keima.main, ["net", "convert", "keima-t7c96", str(tmp_path / "x.safetensors"), "--weakest-people", "9k"]
+    )
+    assert "keima-t7c96 is not a human network: --weakest-people does not apply" in result.output
 
 
 def test_people_of_other_ranks_play_other_moves() -> None:

@@ -41,7 +41,7 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     from engine.apps.levels.games import OPPONENTS, Players, Result
     from engine.apps.levels.measure import Measurement, measure
     from engine.apps.levels.report import levels_table
-    from engine.evaluators.factory import Computing, open_evaluator
+    from engine.evaluators.factory import open_networks
     from engine.evaluators.named import identity_of
     from engine.support.files import claimed
     from engine.support.progress import ProgressBar
@@ -50,11 +50,12 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     between = ranks_between(options["ranks"], size) if options["ranks"] else []
     if len(between) == 1 and not any(options[each] for each in OPPONENTS):
         raise GoError(f"--ranks {between[0]}: a single rank meets nobody without --gnugo or --katago")
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
+    opened = open_networks(options)
     commands = {each: options[each] for each in OPPONENTS if options[each]}
-    identity = identity_of(options["net"], options["profile"])
-    asked = Measurement(size, options["games"], identity, frozenset(commands), tuple(between))
-    players = Players(evaluator, network, search_params(options["net"], {}, {}), size, commands)
+    identity = identity_of(options["net"], options["profile"] if options["human_model"] is None else None)
+    human = "" if options["human_model"] is None else identity_of(options["human_model"])
+    asked = Measurement(size, options["games"], identity, frozenset(commands), tuple(between), human)
+    players = Players(opened, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
     wanted = {*asked.games_in_order()}
     with claimed(out), stopping() as stop, ProgressBar(sys.stderr, len(wanted)) as progress:
@@ -64,5 +65,7 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
             progress.update(f"{size}x{size}", done, line=f"{size}x{size}: {done} of {len(wanted)} games")
         stopped = stop.is_set()
     print_tables(sys.stdout, [levels_table(size, results)])
-    evaluator.close()
+    opened.evaluator.close()
+    if opened.human is not None:
+        opened.human.evaluator.close()
     return INTERRUPTED if stopped else 0

@@ -12,7 +12,7 @@ from typing import Protocol
 from engine.apps.analysis_server.pool import default_threads
 from engine.color import BLACK, WHITE, color_name, opponent
 from engine.errors import BadVertex, GoError, IllegalMove
-from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.factory import Opened
 from engine.evaluators.joined import joined
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
@@ -130,19 +130,15 @@ class Result:
 class Players:
     """Creates the players of games by their names: a rank, or one of an opponent. Thread-safe.
 
-    commands: the command line of each opponent, by its name. games_at_once: how many keep the evaluator busy.
+    opened: the networks, of which a human one draws the moves of ranks. commands: the command line of each opponent, by
+    its name. games_at_once: how many keep the evaluator busy.
     """
 
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        network: RawNetwork | None,
-        params: SearchParams,
-        size: int,
-        commands: Mapping[str, str],
-    ) -> None:
-        self.size, self._network, self._commands = size, network, commands
-        self._evaluator, self.games_at_once = joined(evaluator), default_threads(evaluator)
+    def __init__(self, opened: Opened, params: SearchParams, size: int, commands: Mapping[str, str]) -> None:
+        self.size, self._network, self._commands = size, opened.network, commands
+        self._evaluator, self.games_at_once = joined(opened.evaluator), default_threads(opened.evaluator)
+        human = opened.human
+        self._human = None if human is None else RawNetwork(joined(human.evaluator), human.facts)
         # Each search has few visits.
         self._params = replace(params, max_memory_mib=_MEMORY_MIB)
         self._running = RunningSearches()
@@ -163,7 +159,9 @@ class Players:
         # Two players for each thread: their searches' memory is allocated once.
         players = self._local.__dict__.setdefault("players", {})
         if side not in players:
-            players[side] = SearchPlayer(self._evaluator, self._params, network=self._network, shared=self._running)
+            players[side] = SearchPlayer(
+                self._evaluator, self._params, network=self._network, shared=self._running, human=self._human
+            )
         players[side].new_game()
         return RankMover(players[side], name)
 

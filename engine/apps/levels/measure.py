@@ -21,6 +21,7 @@ class Measurement:
     """What is measured.
 
     games: of each pairing. opponents: names of the programs that meet some ranks. ranks: that play, empty for all.
+    human: identity of the human network beside the playing one, "" without one.
     """
 
     size: int
@@ -28,12 +29,14 @@ class Measurement:
     network: str
     opponents: frozenset[str] = frozenset()
     ranks: tuple[str, ...] = ()
+    human: str = ""
 
     @property
     def fixed(self) -> dict[str, Any]:
         """What must not change when a run continues."""
         levels = {rank: asdict(level) for rank, level in LEVELS[self.size].items()}
-        return {"size": self.size, "network": self.network, "rules": RULES, "levels": levels}
+        human = {"human_network": self.human} if self.human else {}
+        return {"size": self.size, "network": self.network, **human, "rules": RULES, "levels": levels}
 
     def pairings(self) -> list[tuple[str, str]]:
         """Return who meets whom: neighbors, ranks two apart, and the programs with the ranks that are to meet them."""

@@ -113,7 +113,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     *under(Heading.EXPERT, ("play",), _PROFILE._replace(reason="A person at the terminal has a short first screen.")),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis"),
+        ("gtp", "play", "analysis", "levels"),
         text(
             "human_model",
             "Human network beside the playing one; --human-profile says whom it imitates, the human_... search "

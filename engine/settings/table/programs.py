@@ -1,5 +1,6 @@
 """Settings of the commands web, solve, review, explain, bench, draw and net."""
 
+from engine.settings.levels import RANKS
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
     choice,
@@ -409,6 +410,14 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         Heading.DATA,
         ("net convert",),
         text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
+        choice(
+            "weakest_people",
+            "Rank of the weakest people that a human network knows, for --rank beside another network.",
+            None,
+            choices=RANKS,
+            metavar="RANK",
+            default_text="as in IN",
+        ),
     ),
     *under(
         Heading.DATA,

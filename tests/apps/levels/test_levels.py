@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from engine.apps.levels.games import GNUGO, KATAGO, Mover, Players, Result, play_game
 from engine.apps.levels.measure import ANCHOR, Measurement, measure, ratings, steps
 from engine.apps.levels.report import levels_table
+from engine.encoders.human import human_metadata
 from engine.errors import GoError
+from engine.evaluators.factory import Opened
+from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.game import Game
 from engine.search.params import SearchParams
 from engine.settings.levels import LEVELS, ranks_between
@@ -20,6 +24,7 @@ from engine.support.tables import print_tables
 from engine.vertex import PASS
 from keima import main
 from tests.search.fakes import FakeEvaluator
+from tests.search.test_human import HumanEvaluator
 
 PROGRAM = """
 import sys
@@ -53,7 +58,7 @@ class Quitters(Players):
     """Players of whom those with the larger name resign first."""
 
     def __init__(self) -> None:
-        super().__init__(FakeEvaluator(), None, SearchParams(), 9, {})
+        super().__init__(Opened(FakeEvaluator(), None), SearchParams(), 9, {})
         self.games: list[tuple[str, str]] = []
 
     @contextmanager
@@ -83,7 +88,7 @@ def test_points_are_those_of_the_first_player_whatever_its_color() -> None:
 
 def test_a_rank_plays_a_program_and_the_board_is_counted(program: str) -> None:
     params = SearchParams(seed=1, allow_resignation=False)
-    players = Players(FakeEvaluator(), None, params, 9, {GNUGO.name: program})
+    players = Players(Opened(FakeEvaluator(), None), params, 9, {GNUGO.name: program})
     result = play_game(players, "gnugo-1", "gnugo-4", 0, NEVER)
     assert result == Result("gnugo-1", "gnugo-4", 0, 0.0, 2)  # White has the komi
     rank = next(iter(LEVELS[9]))
@@ -100,7 +105,9 @@ def test_a_rank_plays_a_program_and_the_board_is_counted(program: str) -> None:
 def test_a_program_is_told_how_strong_it_is_to_play(
     player: str, strength: list[str], program: str, tmp_path: Path
 ) -> None:
-    players = Players(FakeEvaluator(), None, SearchParams(seed=1), 9, {GNUGO.name: program, KATAGO.name: program})
+    players = Players(
+        Opened(FakeEvaluator(), None), SearchParams(seed=1), 9, {GNUGO.name: program, KATAGO.name: program}
+    )
     play_game(players, "1d", player, 1, NEVER)
     told = (tmp_path / "told.txt").read_text().splitlines()
     assert told[: told.index("genmove black")] == ["boardsize 9", "clear_board", *strength, "komi 7"]
@@ -108,7 +115,7 @@ def test_a_program_is_told_how_strong_it_is_to_play(
 
 def test_a_program_that_fails_is_named() -> None:
     program = shlex.join([sys.executable, "-c", "exit"])
-    players = Players(FakeEvaluator(), None, SearchParams(), 9, {GNUGO.name: program})
+    players = Players(Opened(FakeEvaluator(), None), SearchParams(), 9, {GNUGO.name: program})
     with pytest.raises(GoError, match="gnugo-1 against gnugo-4, game 0"):
         play_game(players, "gnugo-1", "gnugo-4", 0, NEVER)
 
@@ -131,6 +138,21 @@ def test_results_of_another_network_are_not_mixed_in(tmp_path: Path) -> None:
     assert [*measure(Measurement(9, 1, "net"), Quitters(), tmp_path, lambda: True)] == [[]]
     with pytest.raises(GoError, match="network was 'net' there"):
         next(measure(Measurement(9, 1, "other"), Quitters(), tmp_path, NEVER))
+
+
+def test_ranks_with_a_human_network_imitate_their_people_and_are_a_run_of_their_own(tmp_path: Path) -> None:
+    human = HumanEvaluator()
+    facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True)
+    opened = Opened(FakeEvaluator(), None, RawNetwork(human, facts))
+    play_game(Players(opened, SearchParams(seed=1), 9, {}), "8k", "3k", 0, lambda: human.calls > 5)
+    profiles = {"rank_8k": 0, "rank_3k": 0}
+    for profile in profiles:
+        wanted = human_metadata(profile, 9, 9)
+        profiles[profile] = sum(given is not None and np.array_equal(given, wanted) for given in human.metadata)
+    assert profiles == {"rank_8k": 3, "rank_3k": 3}
+    assert [*measure(Measurement(9, 1, "net"), Quitters(), tmp_path, lambda: True)] == [[]]
+    with pytest.raises(GoError, match="human_network was None there and is 'people 123' now"):
+        next(measure(Measurement(9, 1, "net", human="people 123"), Quitters(), tmp_path, NEVER))
 
 
 @pytest.mark.parametrize("size", LEVELS)

@@ -12,7 +12,7 @@ from engine.encoders import ENCODERS
 from engine.evaluation.positions import METADATA
 from engine.evaluators.human_profile import HumanProfileEvaluator
 from engine.nets.random import random_spec
-from engine.nets.spec import NetSpec, PolicyHead, Score, ValueKind, tensors
+from engine.nets.spec import WEAKEST_PEOPLE, NetSpec, PolicyHead, Score, ValueKind, tensors
 from engine.records.human_profiles import RANKS
 from engine.records.sgf_writer import write_game
 from engine.train.cli import train as command
@@ -85,9 +85,10 @@ def test_a_human_network_does_not_use_the_optimistic_policy() -> None:
 
 
 def test_the_gradient_reaches_the_encoder_of_players(tmp_path: Path) -> None:
-    start = human_spec(plain(), 1)
+    start = replace(human_spec(plain(), 1), provenance={WEAKEST_PEOPLE: "12k"})
     source = MadeUpSource(samples=samples_with_players())
     once = train(tiny_config(steps=1), source, tmp_path / "once", start=start)
+    assert once.net.provenance[WEAKEST_PEOPLE] == "12k"
     assert "stem.metadata.linear3.weight" in differing(start, once.net)
     # The layers before it follow once the last one is not zero.
     more = train(tiny_config(steps=6), MadeUpSource(samples=samples_with_players()), tmp_path / "more", start=start)
