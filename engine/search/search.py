@@ -362,10 +362,9 @@ class Search:
         write_root(self.root, self._scratch, worker.arrays.batch, self._records[0])
         turned = root_symmetries(self.params, human.attributes, positions, self._generator)
         turn_first_row(positions, turned)
-        count = len(turned)
-        out = Evaluation(count, positions.width, positions.height)
-        human.evaluate(positions, count, out)
-        out.average_into_first(count)
+        out = Evaluation(len(turned), positions.width, positions.height)
+        human.evaluate(positions, len(turned), out)
+        out.average_into_first(len(turned))
         temperature = self.params.policy_temperature * self.params.human_root_temperature
         if temperature != 1.0:
             temper(out.policy[0], temperature)
