@@ -17,8 +17,8 @@ from engine.evaluators.memory import CACHE_MIB, HUMAN_CACHE_MIB, shares_of
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.evaluators.rollout import RolloutEvaluator
-from engine.nets.spec import WEAKEST_PEOPLE, NetSpec
-from engine.settings.levels import RANKS
+from engine.nets.spec import FLATTER_BELOW, PEOPLE, WEAKEST_PEOPLE, NetSpec
+from engine.settings.levels import RANKS, KnownPeople
 from engine.support.cores import usable_cores
 from weights.registry import load
 from weights.shipped import network_named
@@ -137,10 +137,11 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
 
     Raises GoError, and closes the evaluator, if the file says of people what is no rank.
     """
-    weakest = spec.provenance.get(WEAKEST_PEOPLE, "")
-    if weakest and weakest not in RANKS:
-        evaluator.close()
-        raise GoError(f"{file}: {WEAKEST_PEOPLE}: not a rank: {weakest!r}; expected one such as 10k")
+    ranks = {entry: spec.provenance.get(entry, "") for entry in PEOPLE}
+    for entry, rank in ranks.items():
+        if rank and rank not in RANKS:
+            evaluator.close()
+            raise GoError(f"{file}: {entry}: not a rank: {rank!r}; expected one such as 10k")
     facts = NetworkFacts(
         file=os.fspath(file),
         name=spec.name,
@@ -150,7 +151,7 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
         imitates=spec.metadata > 0,
         board_sizes=spec.board_sizes,
         model_bytes=evaluator.model_bytes,
-        weakest_people=weakest,
+        people=KnownPeople(ranks[WEAKEST_PEOPLE], ranks[FLATTER_BELOW]),
     )
     return RawNetwork(_profiled(evaluator, profile), facts, evaluator.prepare)
 

@@ -1,7 +1,7 @@
 """Evaluates single positions with a network, without search or cache, from White's view, as KataGo's `kata-raw-nn`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
+from engine.settings.levels import KnownPeople
 from engine.symmetry import COUNT
 from engine.vertex import MAX_SIZE
 
@@ -29,7 +30,7 @@ class NetworkFacts:
     precision: "fp32", "bf16", "fp16" or "int8". imitates: True for human networks, which need a profile.
     board_sizes: smallest and largest side of the boards that it supports.
     model_bytes: about what its models take at most, see `engine.evaluators.network.Backend`.
-    weakest_people: rank of the weakest people that a human network knows, "" if its file does not say.
+    people: whom a human network knows.
     """
 
     file: str
@@ -40,7 +41,7 @@ class NetworkFacts:
     imitates: bool
     board_sizes: tuple[int, int] = (1, MAX_SIZE)
     model_bytes: int = 0
-    weakest_people: str = ""
+    people: KnownPeople = field(default_factory=KnownPeople)
 
 
 @dataclass(frozen=True, eq=False)

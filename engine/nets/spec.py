@@ -133,8 +133,8 @@ class Tip:
     activation: Activation = Activation.RELU
 
 
-WEAKEST_PEOPLE = "weakest people"
-"""Entry of a human network's provenance that counts: the rank of the weakest people that it knows, `10k`."""
+WEAKEST_PEOPLE, FLATTER_BELOW = PEOPLE = ("weakest people", "flatter below")
+"""Entries of a human network's provenance that count (`engine.settings.levels.KnownPeople`), ranks such as `10k`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class NetSpec:
     board_sizes: smallest and largest side of the boards that it supports.
     tip: None if the trunk ends with its last block.
     format, version: the file format that it comes from, and the version of that format.
-    provenance: free text by key about the origin of the network; but see WEAKEST_PEOPLE.
+    provenance: free text by key about the origin of the network; but see PEOPLE.
     """
 
     name: str

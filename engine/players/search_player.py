@@ -158,7 +158,7 @@ class SearchPlayer:
         if limits.level is not None:
             params = params_at_level(self._last_params, limits.level)
             if self.human is not None and limits.rank:
-                people = people_of(limits.rank, self.human.facts.weakest_people, game.width, game.height)
+                people = people_of(limits.rank, self.human.facts.people, game.width, game.height)
                 params = params_as_people(params, limits.level, people)
             self.search.params = params
         try:

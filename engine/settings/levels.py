@@ -65,6 +65,7 @@ _LADDER_19 = _ladder(
 )
 _WEAKEST_PEOPLE = "20k"
 """The weakest people of profiles (`engine.records.human_profiles`)."""
+_FLATTER = 2.5
 LEVELS: Mapping[int, Mapping[str, Level]] = {9: _LADDER_9, 13: _LADDER_13, 19: _LADDER_19}
 """By the side of the board, how a player of each rank chooses a move."""
 
@@ -104,16 +105,29 @@ def ranks_between(text: str, size: int) -> list[str]:
     return ladder[ladder.index(first) : ladder.index(last) + 1]
 
 
-def people_of(rank: str, weakest: str, width: int, height: int) -> tuple[str, float]:
+@dataclass(frozen=True)
+class KnownPeople:
+    """Whom a human network knows, "" where its file does not say.
+
+    weakest: their lowest rank. flatter_below: the rank below which its policy is drawn from with a temperature, because
+    it plays better than they do.
+    """
+
+    weakest: str = ""
+    flatter_below: str = ""
+
+
+def people_of(rank: str, known: KnownPeople, width: int, height: int) -> tuple[str, float]:
     """Return whom a human network imitates at a rank, and the temperature of its policy.
 
-    weakest: rank of the weakest people that it knows. Ranks below have the moves of those, drawn with the square of the
-    ratio of the ladder's temperatures at both ranks as a temperature: so a rank is some 100 Elo there, too.
+    Below the weakest people that it knows a rank has their moves. The temperature is a power of the ratio of the
+    ladder's temperatures at both ranks, such that a rank is some 100 Elo (measured with keima-human9).
     """
     ladder, played = _ladder_on(width, height), rank_on(rank, width, height)
-    known = max(played, weakest or _WEAKEST_PEOPLE, key=RANKS.index)
-    flatter = ladder[played].temperature / (ladder[rank_on(known, width, height)].temperature or 1.0)
-    return f"rank_{known}", max(1.0, flatter**2)
+    people = max(played, known.weakest or _WEAKEST_PEOPLE, key=RANKS.index)
+    strongest = rank_on(max(played, known.flatter_below or people, key=RANKS.index), width, height)
+    flatter = ladder[played].temperature / (ladder[strongest].temperature or 1.0)
+    return f"rank_{people}", max(1.0, flatter**_FLATTER)
 
 
 def level_at(rank: str, width: int, height: int) -> Level | None:

@@ -22,7 +22,7 @@ from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT
-from engine.settings.levels import FULL, LEVELS, RANKS, Level, level_at, people_of, rank_on, ranks_on
+from engine.settings.levels import FULL, LEVELS, RANKS, KnownPeople, Level, level_at, people_of, rank_on, ranks_on
 from engine.vertex import PASS, points, policy_index
 from tests.search.fakes import FakeEvaluator, LeadEvaluator
 from tests.search.test_human import HumanEvaluator
@@ -115,37 +115,38 @@ def test_with_a_human_network_the_moves_of_a_rank_are_drawn_by_its_policy_for_pe
     assert max(abs(drawn.count(move) / 4000 - policy[policy_index(move, 9, 9)] / total) for move in visited) < 0.03
 
 
-def test_below_the_weakest_people_of_a_human_network_their_moves_are_drawn_from_more_widely() -> None:
+def test_a_human_network_has_a_flatter_policy_below_a_rank_and_the_weakest_people_that_it_knows() -> None:
     human, game = HumanEvaluator(), Game(9, rules=CHINESE)
-    facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True, weakest_people="10k")
+    facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True, people=KnownPeople("10k", "5k"))
     mover, policies = SearchPlayer(FakeEvaluator(), SearchParams(), human=RawNetwork(human, facts)), []
-    for rank in ("8k", "10k", "16k", "21k"):
+    for rank in ("3k", "5k", "8k", "16k", "21k"):
         human.metadata.clear()
         mover.genmove(game, BLACK, at_rank(Limits(), rank, 9, 9))
-        profile = "rank_8k" if rank == "8k" else "rank_10k"
+        profile = f"rank_{rank}" if rank in ("3k", "5k", "8k") else "rank_10k"
         assert all(np.array_equal(given, human_metadata(profile, 9, 9)) for given in human.metadata)
         assert mover.search.human_evaluation is not None
         policies.append(mover.search.human_evaluation.policy[0])
-    known, same, flatter, flattest = (policy.max() for policy in policies)
-    assert known == same > flatter > flattest
+    strong, same, *flatter = (policy.max() for policy in policies)
+    assert strong == same > flatter[0] > flatter[1] > flatter[2]
     assert mover.search.params == mover.params
 
 
 @pytest.mark.parametrize(
-    ("rank", "weakest", "people"),
+    ("rank", "known", "people"),
     [
-        ("21k", "", ("rank_20k", (7.93 / 7.5) ** 2)),
-        ("21k", "10k", ("rank_10k", (7.93 / 3.21) ** 2)),
-        ("12k", "10k", ("rank_10k", (3.92 / 3.21) ** 2)),
-        ("10k", "10k", ("rank_10k", 1.0)),
-        ("1k", "10k", ("rank_1k", 1.0)),
-        ("1k", "6d", ("rank_6d", 1.03**2)),
+        ("21k", KnownPeople(), ("rank_20k", (7.93 / 7.5) ** 2.5)),
+        ("21k", KnownPeople("10k"), ("rank_10k", (7.93 / 3.21) ** 2.5)),
+        ("12k", KnownPeople("10k", "5k"), ("rank_10k", (3.92 / 1.99) ** 2.5)),
+        ("8k", KnownPeople("10k", "5k"), ("rank_8k", (2.72 / 1.99) ** 2.5)),
+        ("10k", KnownPeople("10k"), ("rank_10k", 1.0)),
+        ("1k", KnownPeople("10k", "5k"), ("rank_1k", 1.0)),
+        ("1k", KnownPeople("6d"), ("rank_6d", 1.03**2.5)),
     ],
 )
 def test_a_rank_imitates_its_people_or_the_weakest_that_a_network_knows(
-    rank: str, weakest: str, people: tuple[str, float]
+    rank: str, known: KnownPeople, people: tuple[str, float]
 ) -> None:
-    profile, temperature = people_of(rank, weakest, 9, 9)
+    profile, temperature = people_of(rank, known, 9, 9)
     assert (profile, pytest.approx(temperature)) == people
 
 

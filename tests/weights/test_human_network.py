@@ -12,7 +12,8 @@ from click.testing import CliRunner
 import keima
 from engine.errors import GoError
 from engine.evaluators.factory import Computing, open_network, open_unprofiled
-from engine.nets.spec import WEAKEST_PEOPLE
+from engine.nets.spec import FLATTER_BELOW, PEOPLE, WEAKEST_PEOPLE
+from engine.settings.levels import KnownPeople
 from tests.positions import batch_of, evaluated, random_game
 from tests.shared import require_shared
 from weights import native
@@ -32,19 +33,20 @@ def test_it_is_small_and_says_how_it_was_made() -> None:
         "started from": "keima-t7c96",
         "steps": "4000",
         "weakest people": "10k",
+        "flatter below": "5k",
     }
 
 
-def test_its_weakest_people_are_known_to_sessions_and_kept_by_what_is_made_of_it(tmp_path: Path) -> None:
-    weakest = {**load(HUMAN).provenance}[WEAKEST_PEOPLE]
+def test_its_people_are_known_to_sessions_and_kept_by_what_is_made_of_it(tmp_path: Path) -> None:
     network = open_unprofiled(HUMAN, Computing(precision="fp32", threads=1))
-    assert network.facts.weakest_people == weakest == "10k"
+    assert network.facts.people == KnownPeople("10k", "5k")
     network.evaluator.close()
     convert, average = tmp_path / "convert.safetensors", tmp_path / "average.safetensors"
-    for command in (["convert", HUMAN, convert, "--weakest-people", "15k"], ["average", average, convert, HUMAN]):
+    people = ["--weakest-people", "15k", "--flatter-below", "1d"]
+    for command in (["convert", HUMAN, convert, *people], ["average", average, convert, HUMAN]):
         assert CliRunner().invoke(keima.main, ["net", *map(str, command)]).exit_code == 0
-    assert load(convert).provenance == {**load(HUMAN).provenance, WEAKEST_PEOPLE: "15k"}
-    assert load(average).provenance[WEAKEST_PEOPLE] == "15k"
+    assert load(convert).provenance == {**load(HUMAN).provenance, WEAKEST_PEOPLE: "15k", FLATTER_BELOW: "1d"}
+    assert {entry: load(average).provenance[entry] for entry in PEOPLE} == {WEAKEST_PEOPLE: "15k", FLATTER_BELOW: "1d"}
 
 
 def test_weakest_people_of_no_rank_are_refused_and_those_of_other_networks_too(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from engine import __version__
 from engine.apps.net.convert import ONNX, report_changes, target_kind, write_checked
 from engine.errors import GoError
 from engine.evaluators.finding import find_network
-from engine.nets.spec import WEAKEST_PEOPLE, Array, NetSpec, WeightsError, parameters, tensors
+from engine.nets.spec import PEOPLE, Array, NetSpec, WeightsError, parameters, tensors
 from weights.architecture import from_json, to_json
 from weights.registry import load
 
@@ -54,8 +54,7 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
 
     sources = ", ".join(f"{weight:.3g} {each.name}" for weight, each in zip(weights, networks, strict=True))
     provenance = {"made by": f"keima {__version__} net average", "average of": sources}
-    if WEAKEST_PEOPLE in first.provenance:
-        provenance[WEAKEST_PEOPLE] = first.provenance[WEAKEST_PEOPLE]
+    provenance |= {entry: first.provenance[entry] for entry in PEOPLE if entry in first.provenance}
     return replace(from_json(to_json(first), mean), name=name, provenance=provenance)
 
 

@@ -51,8 +51,10 @@ def convert(source: str, target: str, **options: Any) -> None:
     OUT is read back and compared before it takes its place. ONNX needs PyTorch and is for one board.
     """
     from engine.apps.net.convert import cli_convert
+    from engine.nets.spec import PEOPLE
 
-    cli_convert(source, target, **options)
+    ranks = {entry: options.pop(entry.replace(" ", "_")) for entry in PEOPLE}
+    cli_convert(source, target, people={entry: rank for entry, rank in ranks.items() if rank}, **options)
 
 
 @net.command()

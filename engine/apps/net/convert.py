@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.errors import GoError
 from engine.evaluators.finding import find_network
-from engine.nets.spec import WEAKEST_PEOPLE, NetSpec, WeightsError, parameters, tensors
+from engine.nets.spec import NetSpec, WeightsError, parameters, tensors
 from engine.support.files import draft_of, require_writable
 from weights import katago_writer, native
 from weights.katago_form import katago_form
@@ -30,14 +30,14 @@ def cli_convert(
     name: str | None = None,
     force: bool = False,
     size: tuple[int, int] | None = None,
-    weakest_people: str | None = None,
+    people: Mapping[str, str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
     """Write the network of one file into another and return the exit status 0.
 
     to: a format; None goes by the suffix of the target. name: the network's in the new file, its own if None. force:
     replace an existing target. size: (width, height) of the board of an ONNX file, None for 19x19 or the nearest square
-    that the network supports. weakest_people: rank of the weakest people that a human network knows.
+    that the network supports. people: entries of a human network's provenance, see PEOPLE.
     Raises GoError, WeightsError, OSError, and ModuleNotFoundError where ONNX cannot be written.
     """
     screen = stdout or sys.stdout
@@ -47,10 +47,10 @@ def cli_convert(
     spec = load(find_network(source))
     if name is not None:
         spec = replace(spec, name=name)
-    if weakest_people is not None:
+    if people:
         if not spec.metadata:
-            raise GoError(f"{source} is not a human network: --weakest-people does not apply")
-        spec = replace(spec, provenance={**spec.provenance, WEAKEST_PEOPLE: weakest_people})
+            raise GoError(f"{source} is not a human network: --{next(iter(people)).replace(' ', '-')} does not apply")
+        spec = replace(spec, provenance={**spec.provenance, **people})
     if kind == ONNX:
         from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
 

@@ -412,11 +412,19 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
         choice(
             "weakest_people",
-            "Rank of the weakest people that a human network knows, for --rank beside another network.",
+            "Rank of the weakest people that a human network knows; with --rank, weaker ones have their moves.",
             None,
             choices=RANKS,
             metavar="RANK",
             default_text="as in IN",
+        ),
+        choice(
+            "flatter_below",
+            "Rank below which --rank draws from a flatter policy of a human network that plays better than people do.",
+            None,
+            choices=RANKS,
+            metavar="RANK",
+            default_text="as in IN, or the weakest people",
         ),
     ),
     *under(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine import __version__
-from engine.nets.spec import WEAKEST_PEOPLE, NetSpec, WeightsError, tensors
+from engine.nets.spec import PEOPLE, NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.train.data.batches import Priorities
 from engine.train.learning.checkpoint import newest_checkpoint, priority_tensors, save_checkpoint
@@ -112,8 +112,8 @@ def save_run(
     step, began = int(state["step"]), learner.net.spec.name
     provenance = {"made by": f"keima {__version__} train", "steps": str(step), "samples": str(state["samples"])}
     provenance["started from"] = began
-    if WEAKEST_PEOPLE in learner.net.spec.provenance:
-        provenance[WEAKEST_PEOPLE] = learner.net.spec.provenance[WEAKEST_PEOPLE]
+    of_start = learner.net.spec.provenance
+    provenance |= {entry: of_start[entry] for entry in PEOPLE if entry in of_start}
     try:
         # Raises too: the weights can be infinite while their average is still finite.
         learner.net.to_spec()
