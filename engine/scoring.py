@@ -4,7 +4,7 @@ All scores are Black minus White in points. Dead stones are an argument: judging
 Without that argument, KataGo's rule applies: a stone is dead if it lies in the opponent's pass-alive territory.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ VOID = "Void"
 _TAX_PER_GROUP = 2
 # An eye space of this many points lives alone, even if its group touches neutral points.
 _SURE_EYE_SIZE = 4
+# A larger neutral region is open board rather than the shared liberties of a seki.
+_MOST_SHARED = 4
 
 
 @dataclass(frozen=True)
@@ -185,11 +187,27 @@ def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
     return region
 
 
-def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> dict[int, int]:
-    """Remove the territory of groups in seki from an area map, in place; return the number of other groups by color."""
+@dataclass(frozen=True)
+class _Group:
+    """A connected set of points with one owner. eyes: its parts without own stones. beside: neutral points next to it.
+
+    is_sure: it certainly has two eyes; one large eye space can be divided into two.
+    """
+
+    color: int
+    points: set[int]
+    eyes: list[set[int]]
+    beside: set[int]
+
+    @property
+    def is_sure(self) -> bool:
+        return len(self.eyes) >= 2 or any(len(eye) >= _SURE_EYE_SIZE for eye in self.eyes)
+
+
+def _groups(board: Board, owner: Owner) -> Iterator[_Group]:
+    """Yield the groups of an area map."""
     colors, width = board[COLOR], int(board[HEADER, WIDTH])
     neutral = (colors == EMPTY) & (owner == EMPTY)
-    living = {BLACK: 0, WHITE: 0}
     seen: set[int] = set()
     for seed in np.flatnonzero(owner != EMPTY).tolist():
         if seed in seen:
@@ -197,18 +215,48 @@ def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> 
         color = int(owner[seed])
         group = _region(seed, owner == color, board)
         seen |= group
-        eyes = _eye_spaces(board, group, colors != color)
+        beside = {near for vertex in group for near in neighbors(vertex, width) if neutral[near]}
+        yield _Group(color, group, _eye_spaces(board, group, colors != color), beside)
+
+
+def stones_in_mutual_life(game: Game, dead: Collection[int], is_open: Callable[[int], bool]) -> set[int]:
+    """Return the points of groups of both colors beside the same small neutral region, none of which has certain eyes.
+
+    If all of them live, it is a seki. dead: stones that are not there. is_open: whether a neutral point may be filled
+    yet.
+    """
+    board = without_chains(game.board, dead)
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    area(board, game.rules.suicide, True, new_scratch(board), owner)
+    doubtful = [group for group in _groups(board, owner) if group.beside and not group.is_sure]
+    neutral = (board[COLOR] == EMPTY) & (owner == EMPTY)
+    found: set[int] = set()
+    seen: set[int] = set()
+    for seed in np.flatnonzero(neutral).tolist():
+        if seed in seen:
+            continue
+        region = _region(seed, neutral, board)
+        seen |= region
+        around = [group for group in doubtful if group.beside & region]
+        is_shared = {group.color for group in around} == {BLACK, WHITE} and len(region) <= _MOST_SHARED
+        if is_shared and not any(map(is_open, region)):
+            found = found.union(*(group.points for group in around))
+    return found
+
+
+def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> dict[int, int]:
+    """Remove the territory of groups in seki from an area map, in place; return the number of other groups by color."""
+    width = int(board[HEADER, WIDTH])
+    living = {BLACK: 0, WHITE: 0}
+    for group in [*_groups(board, owner)]:
         if seki is None:
-            touches_neutral = any(neutral[near] for vertex in group for near in neighbors(vertex, width))
-            # One large eye space can be divided into two eyes.
-            sure = len(eyes) >= 2 or any(len(eye) >= _SURE_EYE_SIZE for eye in eyes)
-            lost, lives = (eyes, False) if touches_neutral and not sure else ([], True)
+            lost, lives = (group.eyes, False) if group.beside and not group.is_sure else ([], True)
         else:
-            lost = [eye for eye in eyes if any(near in seki for vertex in eye for near in neighbors(vertex, width))]
-            lives = not group & seki
+            lost = [eye for eye in group.eyes if any(near in seki for point in eye for near in neighbors(point, width))]
+            lives = not group.points & seki
         for eye in lost:
             owner[list(eye)] = EMPTY
-        living[color] += lives
+        living[group.color] += lives
     return living
 
 

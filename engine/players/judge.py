@@ -12,7 +12,7 @@ from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players.base import Limits
 from engine.players.moves import chains, safe_vertices
-from engine.scoring import ownership_map
+from engine.scoring import ownership_map, stones_in_mutual_life
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, Stopper, TimeStopper, VisitStopper
@@ -196,15 +196,20 @@ def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:
 
 
 def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
-    """Return the living chains beside empty points that all belong to nobody."""
+    """Return the living chains beside empty points that all belong to nobody, and groups in mutual life.
+
+    While a game goes on, a neutral point may still be filled if somebody is expected to own it.
+    """
     own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
+    dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
+    mutual = stones_in_mutual_life(game, dead, lambda v: not game.is_over and abs(own[v]) >= _NOBODYS)
     found = []
     for chain in chains(game):
-        if _own_share(game, chain, ownership) < _NOBODYS:
-            continue
+        share = _own_share(game, chain, ownership)
         liberties = {near for v in chain for near in neighbors(v, game.width)}
         empty = [v for v in liberties if game.color_at(v) == EMPTY]
-        if empty and all(abs(own[v]) < _NOBODYS for v in empty):
+        is_nobodys = share >= _NOBODYS and empty and all(abs(own[v]) < _NOBODYS for v in empty)
+        if is_nobodys or (share >= 0.0 and chain[0] in mutual):
             found.append(chain)
     return found
 

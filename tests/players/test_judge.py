@@ -6,7 +6,7 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.players import AnalysisRequest, Limits, SearchPlayer
 from engine.players.base import all_but
-from engine.players.judge import dead_chains
+from engine.players.judge import dead_chains, seki_chains
 from engine.players.search_player import after_move
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score
@@ -18,6 +18,23 @@ from tests.players.test_search_player import player
 from tests.positions import DEAD_STONE, game_from_diagram, game_of
 from tests.search.fakes import FakeEvaluator
 
+EYE_EACH = """
+. X . O . O X
+X X X O O O X
+O O O X X X X
+. . O X . . .
+. . O X . . .
+. . O X . . .
+. . O X . . .
+"""
+DAME = """
+. X . O .
+. X X O .
+. X O O .
+. X O . .
+. X O . .
+"""
+
 
 @pytest.mark.parametrize(("owner", "is_dead"), [(0.1, True), (-0.1, False)])
 def test_a_chain_in_doubt_is_dead_where_that_is_more_likely_than_not(owner: float, is_dead: bool) -> None:
@@ -26,6 +43,33 @@ def test_a_chain_in_doubt_is_dead_where_that_is_more_likely_than_not(owner: floa
     vertex = parse_vertex("B6", 7, 7)
     ownership[policy_index(vertex, 7, 7)] = owner
     assert dead_chains(game, ownership) == ([[vertex]] if is_dead else [])
+
+
+@pytest.mark.parametrize(("shared", "is_over", "in_seki"), [(0.3, False, True), (0.7, False, False), (0.7, True, True)])
+@pytest.mark.parametrize("swaps", [False, True])
+def test_two_groups_with_an_eye_each_that_share_a_liberty_are_both_in_seki(
+    shared: float, is_over: bool, in_seki: bool, swaps: bool
+) -> None:
+    drawing = EYE_EACH.translate(str.maketrans("XO", "OX")) if swaps else EYE_EACH
+    game = game_from_diagram(drawing, rules=JAPANESE, komi=0)
+    sign = -1.0 if swaps else 1.0
+    ownership = np.array([[0.6, 0.9, shared, *[-0.9] * 3, 1.0], [*[0.9] * 3, *[-0.9] * 3, 1.0], [-1.0] * 3 + [1.0] * 4])
+    ownership = sign * np.vstack([ownership, np.array([[-1.0] * 3 + [1.0] * 4] * 4)]).ravel()
+    for color in (BLACK, WHITE) * is_over:
+        game.play(color, PASS)
+    both = {parse_vertex(name, 7, 7) for name in ("B7", "A6", "B6", "C6", "D7", "F7", "D6", "E6", "F6")}
+    found = {vertex for chain in seki_chains(game, ownership) for vertex in chain}
+    assert found == (both if in_seki else set())
+    if in_seki:
+        assert final_score(game, seki=found) == sign * (4 * 3 - 4 * 2)
+
+
+def test_living_groups_beside_a_neutral_point_are_in_no_seki() -> None:
+    game = game_from_diagram(DAME, rules=JAPANESE, komi=0)
+    game.play(BLACK, PASS)
+    game.play(WHITE, PASS)
+    ownership = np.array([[1.0] * 2 + [0.0] + [-1.0] * 2] * 5).ravel()
+    assert seki_chains(game, ownership) == []
 
 
 @pytest.mark.parametrize("rules", [CHINESE, JAPANESE], ids=["area", "territory"])
