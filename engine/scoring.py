@@ -4,7 +4,7 @@ All scores are Black minus White in points. Dead stones are an argument: judging
 Without that argument, KataGo's rule applies: a stone is dead if it lies in the opponent's pass-alive territory.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,16 +219,21 @@ def _groups(board: Board, owner: Owner) -> Iterator[_Group]:
         yield _Group(color, group, _eye_spaces(board, group, colors != color), beside)
 
 
-def stones_in_mutual_life(game: Game, dead: Collection[int], is_open: Callable[[int], bool]) -> set[int]:
+def stones_in_mutual_life(game: Game, dead: Collection[int], decided: Collection[int]) -> set[int]:
     """Return the points of groups of both colors beside the same small neutral region, none of which has certain eyes.
 
-    If all of them live, it is a seki. dead: stones that are not there. is_open: whether a neutral point may be filled
-    yet.
+    If all of them live, it is a seki. dead: stones that are not there. decided: points that surely get an owner. They
+    are eyes of groups that live, or will be filled.
     """
     board = without_chains(game.board, dead)
     owner = np.zeros(board.shape[1], dtype=np.int8)
     area(board, game.rules.suicide, True, new_scratch(board), owner)
-    doubtful = [group for group in _groups(board, owner) if group.beside and not group.is_sure]
+    owned = frozenset(decided)
+    doubtful = [
+        group
+        for group in _groups(board, owner)
+        if group.beside and not group.is_sure and not any(eye & owned for eye in group.eyes)
+    ]
     neutral = (board[COLOR] == EMPTY) & (owner == EMPTY)
     found: set[int] = set()
     seen: set[int] = set()
@@ -239,7 +244,7 @@ def stones_in_mutual_life(game: Game, dead: Collection[int], is_open: Callable[[
         seen |= region
         around = [group for group in doubtful if group.beside & region]
         is_shared = {group.color for group in around} == {BLACK, WHITE} and len(region) <= _MOST_SHARED
-        if is_shared and not any(map(is_open, region)):
+        if is_shared and not region & owned:
             found = found.union(*(group.points for group in around))
     return found
 

@@ -18,7 +18,7 @@ from engine.rules import Rules, parse_rules, rules_text
 from engine.scoring import VOID, final_score, format_score
 from engine.settings.levels import FULL
 from engine.settings.table import settings_on
-from engine.support.files import require_writable, write_atomically
+from engine.support.files import require_writable, unused, write_atomically
 from engine.support.stopping import INTERRUPTED, interrupting
 from engine.vertex import format_vertex, parse_vertex
 
@@ -127,8 +127,10 @@ def play_terminal(
 ) -> int:
     """Play a game to its end over the given streams; return the exit status: 0, or 130 after Ctrl-C, SIGTERM, SIGHUP.
 
-    A game with moves is saved to `sgf_path` however it stops; None saves nothing.
+    A game with moves is saved to `sgf_path` however it stops, or beside a file that came to be there meanwhile; None
+    saves nothing.
     """
+    replaces = sgf_path is not None and sgf_path.exists()
     session = _Session(player, game, human_color, limits, rank, stdin or sys.stdin, stdout or sys.stdout)
     try:
         with interrupting():
@@ -139,7 +141,7 @@ def play_terminal(
         session.say("\nInterrupted.")
         return INTERRUPTED
     finally:
-        session.save(sgf_path)
+        session.save(sgf_path if sgf_path is None or replaces else unused(sgf_path))
 
 
 class _Session:

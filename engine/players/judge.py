@@ -26,6 +26,9 @@ _SURE = 0.9
 _SURE_OF_PLAYOUTS = 0.75
 # An empty point beside living stones belongs to nobody below this mean ownership; from it on, stones are surely alive.
 _NOBODYS = 0.5
+# An eye space or neutral point with less may belong to a seki of a finished game: in 150 games of KGS the eyes of three
+# had up to 0.58, and an eye of a group that lived 0.89.
+_DECIDED = 0.8
 _MEMORY_MIB = 64
 # Visits of each of the two judging searches with a network, unless the move has fewer.
 _NETWORK_VISITS = 64
@@ -196,13 +199,13 @@ def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:
 
 
 def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
-    """Return the living chains beside empty points that all belong to nobody, and groups in mutual life.
-
-    While a game goes on, a neutral point may still be filled if somebody is expected to own it.
+    """Return the living chains beside empty points that all belong to nobody, and of a finished game also the groups
+    beside the same neutral points that live without certain eyes.
     """
     own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
     dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
-    mutual = stones_in_mutual_life(game, dead, lambda v: not game.is_over and abs(own[v]) >= _NOBODYS)
+    decided = [vertex for vertex, share in own.items() if abs(share) >= _DECIDED]
+    mutual = stones_in_mutual_life(game, dead, decided) if game.is_over else ()
     found = []
     for chain in chains(game):
         share = _own_share(game, chain, ownership)

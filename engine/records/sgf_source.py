@@ -311,6 +311,12 @@ def _closed_tree(text: bytes, start: int, end: int) -> bytes:
     return _ROOT + text[start:end] + b")" * depth
 
 
+def _goes_on(data: bytes, start: int) -> bool:
+    """Return whether a node follows that no game has begun."""
+    tokens = (match.group() for match in _SCAN.finditer(data, start))
+    return next((token for token in tokens if token in (b"(", b")", b";")), b"") == b";"
+
+
 def _start_of_game(data: bytes, name: str) -> re.Match[bytes]:
     start = _START.search(data) or _START_OF_NIHON_KIIN.search(data)
     if not start:
@@ -394,7 +400,8 @@ def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
     """Return the first game without its variations: everything up to the first ")", plus the missing ones.
 
     The leftmost leaf is closed first, so nothing after it has to be parsed or kept in memory. A game that is cut off
-    between two moves is closed. Raises BadSgf if there is no game or it is too large.
+    between two moves is closed. Raises BadSgf if there is no game, if it is too large, or if its moves follow a ")"
+    that was meant as text.
     """
     start = _start_of_game(data, name)
     depth, nodes, end = 1, 0, len(data)
@@ -406,6 +413,11 @@ def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
             nodes += 1
         elif token == b")":
             end = match.start()
+            if depth == 1 and nodes == 0 and _goes_on(data, match.end()):
+                line = data.count(b"\n", 0, end) + 1
+                raise BadSgf(
+                    f'{name}: line {line}: the game ends without a move, and moves follow: is a "]" not escaped?'
+                )
             break
         if nodes > MAX_NODES or tokens > _MAX_TOKENS:
             line = data.count(b"\n", 0, match.start()) + 1

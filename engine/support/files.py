@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -68,6 +69,12 @@ def _is_locked(path: Path) -> bool:
     except OSError as error:
         return isinstance(error, BlockingIOError)
     return False
+
+
+def unused(path: Path) -> Path:
+    """Return the path, or the first beside it that is not there: NAME-2, NAME-3."""
+    others = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return path if not path.exists() else next(each for each in others if not each.exists())
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

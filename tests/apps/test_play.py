@@ -279,6 +279,28 @@ def test_ctrl_c_while_the_engine_thinks_saves_the_game(tmp_path: Path) -> None:
     assert moves_of(sgf) == ["C3"]
 
 
+class OtherGame(io.StringIO):
+    """Input during which another program saves files under the names of this game."""
+
+    def __init__(self, text: str, *files: Path) -> None:
+        super().__init__(text)
+        self._files = files
+
+    def readline(self, size: int | None = -1, /) -> str:
+        """Return the next line."""
+        for file in self._files:
+            file.write_text("another game")
+        return super().readline()
+
+
+def test_a_game_that_another_program_saved_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    sgf, taken = tmp_path / "game.sgf", tmp_path / "game-2.sgf"
+    _, shown = command(lambda: ScriptedPlayer("C4"), OtherGame("C3\n", sgf, taken), size=5, sgf=sgf)
+    assert f"Saved as {tmp_path / 'game-3.sgf'}." in shown
+    assert moves_of(tmp_path / "game-3.sgf") == ["C3", "C4"]
+    assert sgf.read_text() == taken.read_text() == "another game"
+
+
 def test_a_game_without_moves_is_not_saved(tmp_path: Path) -> None:
     play(ScriptedPlayer(), "quit", tmp_path / "game.sgf")
     assert list(tmp_path.iterdir()) == []

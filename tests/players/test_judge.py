@@ -45,15 +45,20 @@ def test_a_chain_in_doubt_is_dead_where_that_is_more_likely_than_not(owner: floa
     assert dead_chains(game, ownership) == ([[vertex]] if is_dead else [])
 
 
-@pytest.mark.parametrize(("shared", "is_over", "in_seki"), [(0.3, False, True), (0.7, False, False), (0.7, True, True)])
+@pytest.mark.parametrize(
+    ("eye", "shared", "is_over", "in_seki"),
+    [(0.7, 0.7, True, True), (0.9, 0.7, True, False), (0.7, 0.9, True, False), (0.7, 0.7, False, False)],
+)
 @pytest.mark.parametrize("swaps", [False, True])
-def test_two_groups_with_an_eye_each_that_share_a_liberty_are_both_in_seki(
-    shared: float, is_over: bool, in_seki: bool, swaps: bool
+def test_two_groups_with_an_eye_each_that_share_a_liberty_are_both_in_seki_once_the_game_is_over(
+    eye: float, shared: float, is_over: bool, in_seki: bool, swaps: bool
 ) -> None:
     drawing = EYE_EACH.translate(str.maketrans("XO", "OX")) if swaps else EYE_EACH
     game = game_from_diagram(drawing, rules=JAPANESE, komi=0)
     sign = -1.0 if swaps else 1.0
-    ownership = np.array([[0.6, 0.9, shared, *[-0.9] * 3, 1.0], [*[0.9] * 3, *[-0.9] * 3, 1.0], [-1.0] * 3 + [1.0] * 4])
+    ownership = np.array(
+        [[0.6, 0.9, shared, -0.9, -eye, -0.9, 1.0], [*[0.9] * 3, *[-0.9] * 3, 1.0], [-1.0] * 3 + [1.0] * 4]
+    )
     ownership = sign * np.vstack([ownership, np.array([[-1.0] * 3 + [1.0] * 4] * 4)]).ravel()
     for color in (BLACK, WHITE) * is_over:
         game.play(color, PASS)

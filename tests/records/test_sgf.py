@@ -268,6 +268,14 @@ def test_deep_nesting_neither_crashes_nor_hangs() -> None:
         load_sgf(b"(;" * 1_000_000)
 
 
+def test_moves_after_what_was_meant_as_text_are_not_lost_in_silence() -> None:
+    record = b"(;SZ[9]\nGC[a penalty (=6 [points])]\nUS[x]\n;B[aa];W[bb])"
+    with pytest.raises(BadSgf, match="line 2: the game ends without a move, and moves follow"):
+        load_sgf(record)
+    assert len(load_sgf(record.replace(b"points]", b"points\\]")).moves) == 2
+    assert load_sgf(b"(;SZ[9])(;SZ[9];B[aa])").moves == (), "another game follows"
+
+
 def test_endless_records_are_refused() -> None:
     with pytest.raises(BadSgf, match=f"more than {MAX_NODES} moves"):
         load_sgf(b"(;SZ[9]" + b";B[]" * (MAX_NODES + 1) + b")")

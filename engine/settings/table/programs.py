@@ -110,10 +110,11 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         integer(
             "visits",
             "Limit of the search for each position, in visits.",
-            least=1,
+            least=2,
             unit="visits",
             default_text="100, none with --time-per-game, 40 with --rank estimate",
-            reason="A review analyzes positions; it plays no moves, and a game has hundreds of positions.",
+            reason="A review analyzes positions; it plays no moves, and a game has hundreds of positions. One visit would "
+            "evaluate the position and no move.",
         ),
         real(
             "seconds",
