@@ -113,8 +113,8 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             least=2,
             unit="visits",
             default_text="100, none with --time-per-game, 40 with --rank estimate",
-            reason="A review analyzes positions; it plays no moves, and a game has hundreds of positions. One visit would "
-            "evaluate the position and no move.",
+            reason="A review analyzes positions; it plays no moves, and a game has hundreds of positions. One visit "
+            "evaluates the position and no move.",
         ),
         real(
             "seconds",
