@@ -241,6 +241,7 @@ class GameState:
         settings = read_settings(fields, self.settings)
         if settings != self.settings or self.is_paused:
             self._open.settings = settings
+            self.tree.retry_skipped()
             self.discard_results()
 
     def _switch(self, fields: dict[str, Any]) -> None:
@@ -248,6 +249,8 @@ class GameState:
         if unknown := [name for name in fields if name not in known]:
             raise GoError(f"expected {', '.join(known)}, got {', '.join(unknown)}")
         self.switches = replace(self.switches, **{name: bool(on) for name, on in fields.items()})
+        if fields.get("review"):
+            self.tree.retry_skipped()
         self.is_paused = False
 
     def _count(self, fields: dict[str, Any]) -> None:
