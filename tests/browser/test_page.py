@@ -21,6 +21,14 @@ def test_the_rules_stand_beside_komi_and_a_record_without_rules_has_a_note(opene
     see(opened, "#player-white", "komi 6.5")
 
 
+def test_a_record_without_komi_has_a_note(opened: Any, served: Served) -> None:
+    served.session.open(b"(;SZ[9]RU[AGA]RE[W+1];B[ee])")
+    see(opened, "#notice", "The record names no komi that Keima knows: komi 7.5 is used.")
+    served.session.open(b"(;SZ[9]RU[AGA]KM[0];B[ee])")
+    see(opened, "#player-white", "komi 0")
+    assert not opened.is_visible("#notice")
+
+
 def test_two_passes_show_the_count_and_a_tap_makes_a_chain_dead_until_it_is_accepted(
     opened: Any, served: Served
 ) -> None:

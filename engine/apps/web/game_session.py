@@ -27,12 +27,21 @@ from engine.settings.levels import FULL
 class GameSession:
     """One game, shown by any number of pages. Thread-safe."""
 
-    def __init__(self, settings: GameSettings, folder: Path | None = None, book: Book | None = None) -> None:
-        """folder: each game is saved here after every move; None saves nothing. book: to show. Raises GoError."""
+    def __init__(
+        self,
+        settings: GameSettings,
+        folder: Path | None = None,
+        book: Book | None = None,
+        default_komi: float | None = None,
+    ) -> None:
+        """folder: each game is saved here after every move; None saves nothing. book: to show. Raises GoError.
+
+        default_komi: of a record that names none; None for the usual one.
+        """
         # One lock, two conditions: pages wait for a new version, the worker for a task.
         lock = threading.RLock()
         self._changed, self._has_work = threading.Condition(lock), threading.Condition(lock)
-        self._state, self._book = GameState(settings, folder), book
+        self._state, self._book = GameState(settings, folder, default_komi), book
         self._interrupt: Callable[[], None] = lambda: None
         self._current: Task | None = None
         self._timer: threading.Timer | None = None

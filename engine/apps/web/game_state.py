@@ -40,8 +40,11 @@ class GameState:
     ticket: changes whenever the engine's running task is outdated. is_paused: the engine waits for a command.
     """
 
-    def __init__(self, settings: GameSettings, folder: Path | None) -> None:
-        """folder: each game is saved here after every move; None saves nothing. Raises GoError."""
+    def __init__(self, settings: GameSettings, folder: Path | None, default_komi: float | None = None) -> None:
+        """folder: each game is saved here after every move; None saves nothing. Raises GoError.
+
+        default_komi: of a record that names none; None for the usual one.
+        """
         self.engine, self.has_ranks, self.limits = "engine", False, Limits()
         self.switches = Switches()
         self.shown = Shown()
@@ -49,7 +52,7 @@ class GameState:
         self.is_paused = self.wants_score = False
         self._folder = folder
         # Those of a record that names none: the user chose them for this server.
-        self._default_rules = parse_rules(settings.rules)
+        self._default_rules, self._default_komi = parse_rules(settings.rules), default_komi
         self._open = new_game(settings, self._folder)
         self._previous: OpenGame | None = None
 
@@ -111,7 +114,7 @@ class GameState:
 
     def open(self, text: bytes) -> None:
         """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
-        record, tree, notice = read_tree(text, self._default_rules)
+        record, tree, notice = read_tree(text, self._default_rules, self._default_komi)
         tree.game_end.result = record.result or None
         settings = recorded(record, tree.game, self.settings)
         self._begin(OpenGame(settings, tree, GameFile(self._folder), notice))

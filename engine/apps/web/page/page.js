@@ -80,9 +80,10 @@ function showPlayer(color) {
 }
 
 function noticeText() {
-  const {rules, left_out: count, more_games: games} = page.state.notice;
+  const {rules, komi, left_out: count, more_games: games} = page.state.notice;
   const parts = [];
   if (rules) parts.push(t("notice_rules", {rules: rulesText(rules)}));
+  if (komi !== null) parts.push(t("notice_komi", {komi}));
   if (count) parts.push(t("notice_left_out", {count}));
   if (games) parts.push(t("notice_more_games", {count: games}));
   return parts.join(" ");
