@@ -195,5 +195,5 @@ def _candidate(candidate: Candidate, width: int, height: int) -> dict[str, Any]:
         "winrate": candidate.winrate,
         "lead": candidate.lead,
         "visits": candidate.visits,
-        "pv": [format_vertex(vertex, width, height) for vertex in candidate.pv],
+        "pv": [format_vertex(vertex, width, height) for vertex in candidate.pv or (candidate.vertex,)],
     }

@@ -1,7 +1,7 @@
 // The page: shows the state that the server sends and posts the person's commands. The server knows the rules and
 // draws the board.
 
-import {drawVariation, forgetPoint, listenToBoard, showBoard} from "/board.js";
+import {drawVariation, forgetPoint, listenToBoard, redrawHover, showBoard} from "/board.js";
 import {showBook} from "/book.js";
 import {runClocks, showClocks} from "/clocks.js";
 import {listen} from "/connection.js";
@@ -146,6 +146,7 @@ function showCandidates() {
     pv.map(pointText).join(" "),
   ];
   fillRows("candidates", state.candidates, cells, ({move, pv}) => ({move, pv: pv.join(" ")}));
+  redrawHover();
 }
 
 // Preferences
@@ -209,7 +210,7 @@ function listenToCandidates() {
   const body = at("candidates").tBodies[0];
   const showRow = (event) => {
     const row = event.target.closest("tr");
-    if (row) drawVariation(row.dataset.pv.split(" "));
+    if (row) drawVariation(() => (row.isConnected ? row.dataset.pv.split(" ") : []));
   };
   body.addEventListener("mouseover", showRow);
   body.addEventListener("focusin", showRow);
