@@ -120,7 +120,7 @@ class GameState:
         self._begin(OpenGame(settings, tree, GameFile(self._folder), notice))
 
     def _new(self, fields: dict[str, Any]) -> None:
-        settings = replace(read_settings(fields, self.settings), people={}, about=None)
+        settings = replace(read_settings(fields, self.settings), people={}, about=None, is_record=False)
         self._begin(new_game(settings, self._folder))
 
     def _begin(self, opened: OpenGame) -> None:
@@ -285,14 +285,15 @@ class GameState:
         """Change the comment of a position (`note`), or names, ranks and so on of the game (see INFO).
 
         variation, to: the line and the number of the position; without them it is the one shown. game: the number of
-        the game, so that a text that comes late does not get into the next one.
+        the game, so that a text that comes late does not get into the next one. is_record: as in `GameSettings`, of a
+        page that gives its game back to a server that was started again.
         """
-        if unknown := set(fields) - {"note", *_PLACE, *INFO}:
+        if unknown := set(fields) - {"note", "is_record", *_PLACE, *INFO}:
             raise GoError(f"expected note, {', '.join(INFO)}, got {', '.join(sorted(unknown))}")
         if fields.get("game", self._open.number) != self._open.number:
             raise GoError("another game is open")
-        node = self._node(fields)
-        fields = {name: text for name, text in fields.items() if name not in _PLACE}
+        node, is_record = self._node(fields), bool(fields.get("is_record", self.settings.is_record))
+        fields = {name: text for name, text in fields.items() if name not in (*_PLACE, "is_record")}
         for name, text in fields.items():
             longest = LONGEST_NOTE if name == "note" else LONGEST_INFO
             if not isinstance(text, str) or len(text) > longest:
@@ -300,6 +301,7 @@ class GameState:
         given = {name: text.strip() for name, text in fields.items()}
         if (note := given.pop("note", None)) is not None:
             node.note = note
+        self._open.settings = replace(self.settings, is_record=is_record)
         people = {color: given.pop(name) for color, name in ((BLACK, "PB"), (WHITE, "PW")) if name in given}
         if given or people:
             about = {key: text for key, text in (self.info | given).items() if key not in ("PB", "PW")}

@@ -132,10 +132,8 @@ def _line(end: Node, game: Game) -> Variation:
 def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[str, str]) -> str:
     """Return the SGF text of a game and its variations. engine: its name. info: see `Snapshot`."""
     end = tree.game_end
-    names = {
-        color: settings.people.get(color) or (engine if who is PlayerKind.ENGINE else "Person")
-        for color, who in settings.players.items()
-    }
+    unnamed = {PlayerKind.ENGINE: engine, PlayerKind.PERSON: "" if settings.is_record else "Person"}
+    names = {color: settings.people.get(color) or unnamed[who] for color, who in settings.players.items()}
     game, *variations = (_line(each, tree.game) for each in tree.ends())
     return write_game(
         tree.at_node(tree.root),

@@ -10,7 +10,7 @@ from engine.apps.web.game_session import GameSession
 from engine.apps.web.settings import GameSettings
 from engine.apps.web.snapshot import NOTHING
 from engine.rules import parse_rules
-from tests.apps.web.sessions import PEOPLE, session, snapshot
+from tests.apps.web.sessions import MIXED, PEOPLE, moves, session, snapshot
 from tests.apps.web.test_server import ask, events
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,6 +57,27 @@ def test_a_record_without_komi_takes_that_of_the_server_or_the_usual_one_and_the
     assert now.notice.komi == (komi if has_notice else None)
     at.command("new", {})
     assert snapshot(at).notice == NOTHING
+
+
+def test_a_record_without_names_is_saved_without_names() -> None:
+    at = session(MIXED)
+    at.open(b"(;SZ[5]BR[3k];B[aa])")
+    moves(at, "C3")
+    at.command("edit", {"note": "a comment", "EV": "Club"})
+    text, _ = at.record()
+    assert "PB[" not in text and "PW[" not in text
+    assert all(part in text for part in ("BR[3k]", "EV[Club]", "C[a comment]"))
+    at.command("edit", {"PB": "Ann"})
+    assert "PB[Ann]" in at.record()[0]
+    at.command("new", {"white": "engine"})
+    assert all(part in at.record()[0] for part in ("PB[Person]", "PW[engine]"))
+
+
+def test_a_game_started_here_names_its_players_after_the_event_is_entered_too() -> None:
+    at = session(MIXED)
+    moves(at, "C3")
+    at.command("edit", {"EV": "Club"})
+    assert all(part in at.record()[0] for part in ("PB[Person]", "PW[engine]"))
 
 
 @pytest.mark.parametrize(("words", "komi"), [(["--komi", "5.5"], 5.5), ([], 0.5)])

@@ -70,7 +70,7 @@ function showPlayer(color) {
   const isEngine = state.players[color] === "engine";
   const strength = state.rank !== null && state.rank !== "full" ? `, ${state.rank}` : "";
   const rank = state.info[color === "black" ? "BR" : "WR"];
-  const name = isEngine ? state.engine + strength : state.people[color] ?? t("you");
+  const name = isEngine ? state.engine + strength : state.people[color] ?? t(state.is_record ? color : "you");
   setText(panel.querySelector("b"), rank && !isEngine ? `${name} ${rank}` : name);
   const notes = [t("captured", {count: state.captured[other[color]]})];
   if (color === "white") notes.push(t("komi_is", {komi: state.komi}), rulesText(state.rules));
