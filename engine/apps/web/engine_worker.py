@@ -26,7 +26,7 @@ from engine.vertex import parse_vertex
 log = logging.getLogger(__name__)
 
 _PATIENCE = 600.0
-"""Most seconds for a move or a count."""
+"""Most seconds for a move, a count or the first line of a review: Keima may have to compile its kernels first."""
 _END_SECONDS = 20.0
 """Most seconds for an analysis to end after an interrupt."""
 _CLOSE_SECONDS = 3.0
@@ -36,8 +36,6 @@ _CANCELLABLE = "kata-search_analyze_cancellable"
 _RANK = "keima-rank"
 _NO_SECONDS, _NO_VISITS = 1e20, 1 << 50
 """How KataGo and Keima write that there is no limit."""
-_SILENT_SECONDS = 60.0
-"""Most seconds beyond those of its review in which a position may get its first line."""
 _INTERVAL = 20
 """Hundredths of a second between two lines of an analysis."""
 _LINES_OF_REVIEW = 4
@@ -49,7 +47,7 @@ _KATA = f"maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
 class EngineWorker:
     """Executes the tasks of one session with one program; after a failure the next task starts it again."""
 
-    def __init__(self, session: GameSession, command: str, silent_seconds: float = _SILENT_SECONDS) -> None:
+    def __init__(self, session: GameSession, command: str, silent_seconds: float = _PATIENCE) -> None:
         """silent_seconds: a review waits this long beyond its seconds for the first line about a position."""
         self._session = session
         self._silent_seconds = silent_seconds
