@@ -82,9 +82,9 @@ class Record:
         """The komi where the record does not say: half a point in a handicap game."""
         return HANDICAP_KOMI if self.is_handicap_game else DEFAULT_KOMI
 
-    def first_game(self, *, rules: Rules | None = None) -> Game:
-        """Return the game of the first node, before all steps. rules: override those of the record. Raises BadSgf."""
-        return replace(self, steps=self.moves).game(1, rules=rules)
+    def first_game(self, *, rules: Rules | None = None, komi: float | None = None) -> Game:
+        """Return the game of the first node, before all steps. rules, komi: as in `game`. Raises BadSgf."""
+        return replace(self, steps=self.moves).game(1, rules=rules, komi=komi)
 
     def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
         """Return the game before move `move_number` (1: only the setup), or at its end.

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from engine.apps.web.snapshot import Kind
+from engine.apps.web.snapshot import Kind, Task
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.vertex import parse_vertex
 from tests.browser.conftest import Served
@@ -22,11 +22,12 @@ def play(served: Served, *names: str) -> None:
         served.session.command("play", {"move": name})
 
 
-def analyze(served: Served, *candidates: Candidate) -> None:
-    """Answer the task that waits."""
+def analyze(served: Served, *candidates: Candidate) -> Task:
+    """Answer the task that waits, and return it: its analysis goes on."""
     task = served.session.next_task()
     assert task is not None and task.kind is Kind.ANALYSIS
     served.session.analysis_received(task, AnalysisAnswer(candidates))
+    return task
 
 
 def review(served: Served) -> None:

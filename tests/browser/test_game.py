@@ -8,8 +8,10 @@ import pytest
 from engine.apps.web.server import PAGE
 from engine.apps.web.settings import RULES
 from engine.apps.web.snapshot import Limits
+from engine.apps.web.view import view
 from tests.browser.conftest import Served
 from tests.browser.steps import click, open_tab, play, see
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -30,6 +32,34 @@ def test_a_new_game_has_the_clock_that_was_chosen_and_it_counts(opened: Any, ser
     see(opened, "#player-black time", "0:30")
     play(served, "C3")
     see(opened, "#player-black time", "0:29")
+
+
+@pytest.mark.parametrize(
+    "clock", ["fischer:50+5", "fischer:100.25+2.5", "byoyomi:1+3x7.5", "byoyomi:0+5x30", "absolute:3601"]
+)
+def test_a_form_that_nobody_touched_keeps_the_clock(opened: Any, served: Served, clock: str) -> None:
+    served.session.command("new", {"clock": clock})
+    see(opened, "#player-white time", ":")
+    opened.reload()
+    open_tab(opened, "game")
+    before = served.session.snapshot().open_game
+    opened.click("#panel-game .main")
+    wait_until(lambda: served.session.snapshot().open_game != before)
+    assert view(served.session.snapshot())["clock_settings"] == clock
+
+
+def test_the_main_time_stays_when_only_the_increment_is_changed(opened: Any, served: Served) -> None:
+    served.session.command("new", {"clock": "fischer:50+5"})
+    see(opened, "#player-white time", "0:50")
+    opened.reload()
+    open_tab(opened, "game")
+    opened.fill("#increment", "7")
+    opened.click("#panel-game .main")
+    wait_until(lambda: view(served.session.snapshot())["clock_settings"] == "fischer:50+7")
+    opened.click("#tab-game")
+    opened.fill("#main-minutes", "2")
+    opened.click("#panel-game .main")
+    wait_until(lambda: view(served.session.snapshot())["clock_settings"] == "fischer:120+7")
 
 
 def test_a_player_whose_time_is_over_has_lost(opened: Any, served: Served) -> None:

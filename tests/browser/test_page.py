@@ -1,6 +1,7 @@
 """What a person sees and does on the page, on a desktop's screen and on a phone's."""
 
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -19,6 +20,24 @@ def test_the_rules_stand_beside_komi_and_a_record_without_rules_has_a_note(opene
     served.session.open(b"(;SZ[9]KM[6.5];B[ee])")
     see(opened, "#notice", "Chinese (KGS) rules are used")
     see(opened, "#player-white", "komi 6.5")
+
+
+def test_a_record_without_komi_has_a_note(opened: Any, served: Served) -> None:
+    served.session.open(b"(;SZ[9]RU[AGA]RE[W+1];B[ee])")
+    see(opened, "#notice", "The record names no komi that Keima knows: komi 7.5 is used.")
+    served.session.open(b"(;SZ[9]RU[AGA]KM[0];B[ee])")
+    see(opened, "#player-white", "komi 0")
+    assert not opened.is_visible("#notice")
+
+
+def test_players_of_a_record_without_names_are_named_by_their_colors(opened: Any, served: Served) -> None:
+    see(opened, "#player-black b", "You")
+    served.session.open(b"(;SZ[9]RU[AGA]KM[0]BR[3k];B[ee])")
+    expect = import_module("playwright.sync_api").expect
+    expect(opened.locator("#player-black b")).to_have_text("Black 3k")
+    expect(opened.locator("#player-white b")).to_have_text("White")
+    served.session.command("new", {})
+    see(opened, "#player-black b", "You")
 
 
 def test_two_passes_show_the_count_and_a_tap_makes_a_chain_dead_until_it_is_accepted(

@@ -1,5 +1,6 @@
 """Connection, keyboard, touch and screen readers."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -61,7 +62,22 @@ def test_a_server_that_is_started_again_gets_the_settings_and_the_comment_that_w
     settings = served.session.snapshot().settings
     assert (settings.players, settings.seconds) == ({BLACK: PlayerKind.ENGINE, WHITE: PlayerKind.PERSON}, 7)
     wait_until(lambda: not {"PB", "PW"} & set(served.session.snapshot().info))  # nobody had a name before, either
-    assert opened.input_value("#comment") == "half a thought"
+    see(opened, "#player-white b", "You")
+    import_module("playwright.sync_api").expect(opened.locator("#comment")).to_have_value("half a thought")
+
+
+def test_a_server_that_is_started_again_gets_a_record_without_names_as_one_of_other_people(
+    opened: Any, served: Served
+) -> None:
+    served.session.open(b"(;SZ[9]RU[AGA]KM[0];B[ee];W[cc])")
+    see(opened, "#number", "2 / 2")
+    opened.wait_for_timeout(1000)  # the page keeps a copy of the game a moment after each move
+    served.stop()
+    see(opened, "#offline", "does not answer")
+    served.start()
+    see(opened, "#number", "2 / 2")
+    see(opened, "#player-white b", "White")
+    wait_until(lambda: served.session.snapshot().settings.is_record)
 
 
 def test_a_comment_that_is_given_up_leaves_the_field_to_the_position_shown(opened: Any, served: Served) -> None:

@@ -3,8 +3,8 @@
 kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays, kata-search_analyze_cancellable
 tells --lines of them unless it hears something, and does not play. --command WORDS are listed besides,
 --refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analyzing for ever, --silent says no
-more than one line of an analysis, --crash ends at the first genmove, --log FILE keeps every line, --pid FILE the number
-of the process.
+more than one line of an analysis, --delay SECONDS before the first line, --mute NUMBER none after so many moves,
+--crash ends at the first genmove, --log FILE keeps every line, --pid FILE the number of the process.
 """
 
 import argparse
@@ -59,6 +59,8 @@ def main() -> None:
     parser.add_argument("--resign-at", type=int, default=1000)
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--silent", action="store_true")
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--mute", type=int, default=-1)
     parser.add_argument("--crash", action="store_true")
     options = parser.parse_args()
     if options.pid:
@@ -116,11 +118,13 @@ def main() -> None:
                     break
             say(f"\nplay {move}")
         elif command.endswith("analyze"):
-            visits = 1
+            say("\n")
+            visits, first = 1, time.monotonic() + options.delay
             while heard.empty() or options.deaf:
-                if not options.silent or visits == 1:
-                    say("\n" + info(size, move, visits))
-                visits += 1
+                is_early = time.monotonic() < first
+                if not is_early and len(played) != options.mute and (not options.silent or visits == 1):
+                    say(info(size, move, visits) + "\n")
+                visits += not is_early
                 time.sleep(SECONDS)
         say("\n\n")
         if command == "quit":

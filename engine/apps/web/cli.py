@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from engine.color import BLACK, WHITE
 from engine.settings.command import Command, require_options_of
@@ -41,12 +42,15 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong in --engine", ctx)
     start_logging("warning")
-    _serve(engine, **asked)
+    # The default is that of new games: a record without komi has the usual one, which is less with handicap.
+    has_komi = ctx.get_parameter_source("komi") is not ParameterSource.DEFAULT
+    _serve(engine, default_komi=asked["komi"] if has_komi else None, **asked)
 
 
 # One parameter for each option of the command: click passes them on by name.
 def _serve(
     engine: str,
+    default_komi: float | None,
     size: tuple[int, int],
     komi: float,
     rules: str,
@@ -78,7 +82,7 @@ def _serve(
         rank=rank,
         clock=None if clock is None else read_clock(clock),
     )
-    session = GameSession(settings, out, None if book is None else Book.open(book))
+    session = GameSession(settings, out, None if book is None else Book.open(book), default_komi)
     try:
         server = PageServer(session, host, DEFAULT_PORT if port is None else port)
     except OSError as error:

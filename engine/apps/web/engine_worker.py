@@ -26,7 +26,7 @@ from engine.vertex import parse_vertex
 log = logging.getLogger(__name__)
 
 _PATIENCE = 600.0
-"""Most seconds for a move or a count."""
+"""Most seconds for a move, a count or the first line of a review: Keima may have to compile its kernels first."""
 _END_SECONDS = 20.0
 """Most seconds for an analysis to end after an interrupt."""
 _CLOSE_SECONDS = 3.0
@@ -36,15 +36,21 @@ _CANCELLABLE = "kata-search_analyze_cancellable"
 _RANK = "keima-rank"
 _NO_SECONDS, _NO_VISITS = 1e20, 1 << 50
 """How KataGo and Keima write that there is no limit."""
-_KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
-"""A line every 0.2 s with what the page draws; with all moves it would be too long to be read whole."""
+_INTERVAL = 20
+"""Hundredths of a second between two lines of an analysis."""
+_LINES_OF_REVIEW = 4
+"""Lines that a program has time for in the seconds of a position: what it finds after the last one is lost."""
+_KATA = f"maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
+"""What the page draws; with all moves a line would be too long to be read whole."""
 
 
 class EngineWorker:
     """Executes the tasks of one session with one program; after a failure the next task starts it again."""
 
-    def __init__(self, session: GameSession, command: str) -> None:
+    def __init__(self, session: GameSession, command: str, silent_seconds: float = _PATIENCE) -> None:
+        """silent_seconds: a review waits this long beyond its seconds for the first line about a position."""
         self._session = session
+        self._silent_seconds = silent_seconds
         self._follower = Follower(command, _PATIENCE)
         self._task: Task | None = None
         self._sent_time: float | TimeSettings | None = None
@@ -214,30 +220,48 @@ class EngineWorker:
             self._sent_rank = rank
 
     def _review(self, task: Task) -> None:
-        """Analyze one position for its time."""
+        """Analyze one position for its time, and on to the program's first line about it."""
         if not task.game.is_over:
-            # A timer, because programs may write nothing for as long as they like.
-            timer = threading.Timer(task.seconds or 0.0, self._follower.interrupt, (_END_SECONDS,))
-            timer.start()
+            seconds, is_due = task.seconds or 0.0, threading.Event()
+
+            def end() -> None:
+                is_due.set()
+                end_if_due()
+
+            def end_if_due() -> None:
+                if is_due.is_set() and lines.has_answer:
+                    self._follower.interrupt(_END_SECONDS)
+                else:
+                    self.interrupt()
+
+            lines = _LineReader(self._session, task, end_if_due)
+            # Timers, because programs may write nothing for as long as they like.
+            timers = (
+                threading.Timer(seconds, end),
+                threading.Timer(seconds + self._silent_seconds, self._follower.interrupt, (_END_SECONDS,)),
+            )
+            for timer in timers:
+                timer.start()
             try:
-                self._watch(task, self.interrupt)
+                self._watch(task, lines, interval=round(100 * seconds / _LINES_OF_REVIEW))
             finally:
-                timer.cancel()
-                timer.join()  # it must not interrupt the next analysis
+                for timer in timers:
+                    timer.cancel()
+                    timer.join()  # it must not interrupt the next analysis
         self._session.task_finished(task)
 
     def _analyze(self, task: Task) -> None:
         """Analyze until the task is outdated."""
-        self._watch(task, self.interrupt)
+        self._watch(task, _LineReader(self._session, task, self.interrupt))
         self._session.task_finished(task)
 
-    def _watch(self, task: Task, on_line: Callable[[], None]) -> None:
-        """Pass the program's analysis to the session; `on_line` is called after each line and may interrupt it."""
+    def _watch(self, task: Task, lines: "_LineReader", interval: int = _INTERVAL) -> None:
+        """Pass the program's analysis to the session. interval: 1/100 s between its lines, limited to 1 to 20."""
         word = self._follower.first_listed("kata-analyze", "lz-analyze")
         if word is None:
             raise GoError("The engine lists neither kata-analyze nor lz-analyze.")
-        command = f"{word} {color_name(task.game.to_play)} {_options(word)}"
-        reply = self._follower.program.watch(command, _LineReader(self._session, task, on_line))
+        command = f"{word} {color_name(task.game.to_play)} {_options(word, min(max(interval, 1), _INTERVAL))}"
+        reply = self._follower.program.watch(command, lines)
         if not reply.ok:
             raise GoError(f"The engine refuses to analyze: {reply.text}")
 
@@ -277,6 +301,7 @@ class _LineReader:
     def __init__(self, session: GameSession, task: Task, on_line: Callable[[], None] = lambda: None) -> None:
         """on_line: called after every line; must interrupt a task that was already outdated when it began."""
         self.played = ""
+        self.has_answer = False
         self._session = session
         self._task = task
         self._on_line = on_line
@@ -289,8 +314,9 @@ class _LineReader:
         answer = parse_analysis(line, self._task.game.width, self._task.game.height)
         if answer is not None:
             self._session.analysis_received(self._task, answer)
+            self.has_answer = True
         self._on_line()
 
 
-def _options(word: str) -> str:
-    return _KATA if word.startswith("kata") else "20"
+def _options(word: str, interval: int = _INTERVAL) -> str:
+    return f"{interval} {_KATA}" if word.startswith("kata") else f"{interval}"

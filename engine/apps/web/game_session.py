@@ -27,12 +27,21 @@ from engine.settings.levels import FULL
 class GameSession:
     """One game, shown by any number of pages. Thread-safe."""
 
-    def __init__(self, settings: GameSettings, folder: Path | None = None, book: Book | None = None) -> None:
-        """folder: each game is saved here after every move; None saves nothing. book: to show. Raises GoError."""
+    def __init__(
+        self,
+        settings: GameSettings,
+        folder: Path | None = None,
+        book: Book | None = None,
+        default_komi: float | None = None,
+    ) -> None:
+        """folder: each game is saved here after every move; None saves nothing. book: to show. Raises GoError.
+
+        default_komi: of a record that names none; None for the usual one.
+        """
         # One lock, two conditions: pages wait for a new version, the worker for a task.
         lock = threading.RLock()
         self._changed, self._has_work = threading.Condition(lock), threading.Condition(lock)
-        self._state, self._book = GameState(settings, folder), book
+        self._state, self._book = GameState(settings, folder, default_komi), book
         self._interrupt: Callable[[], None] = lambda: None
         self._current: Task | None = None
         self._timer: threading.Timer | None = None
@@ -89,7 +98,7 @@ class GameSession:
                 kind = self.wanted()
                 if kind is not None and self._running is None:
                     state, settings = self._state, self._state.settings
-                    number = state.tree.shown.number if kind is not Kind.REVIEW else state.tree.unreviewed[0]
+                    number = state.tree.shown.number if kind is not Kind.REVIEW else self._unreviewed()[0]
                     is_timed = kind is Kind.MOVE and state.clock is not None and state.tree.end is state.tree.game_end
                     self._current = Task(
                         kind,
@@ -115,10 +124,13 @@ class GameSession:
             return Kind.SCORE
         if not is_over and not tree.is_review and state.settings.players[state.game.to_play] is PlayerKind.ENGINE:
             return Kind.MOVE
-        if state.switches.review and tree.unreviewed:
+        if state.switches.review and self._unreviewed():
             return Kind.REVIEW
         is_seen = self._pages > 0  # an analysis has no end, so it runs only while a page is open
         return Kind.ANALYSIS if is_seen and state.switches.need_analysis and not is_over else None
+
+    def _unreviewed(self) -> list[int]:
+        return self._state.tree.unreviewed(self._state.settings.review_seconds)
 
     def is_wanted(self, task: Task) -> bool:
         """Return whether a task's result is still of use."""
@@ -172,13 +184,19 @@ class GameSession:
     def task_finished(self, task: Task) -> None:
         """Record that an analysis has ended by itself, or that a position is reviewed.
 
+        A position without an estimate is not reviewed unless the game is over there; the review goes on without it.
         After an analysis the engine pauses until the next command of a page.
         """
         with self._changed:
             if not self.is_wanted(task):
                 return
             if task.kind is Kind.REVIEW:
-                self._state.tree.end.path()[task.number].is_reviewed = True
+                node = self._state.tree.end.path()[task.number]
+                if node.estimate is not None or task.game.is_over:
+                    node.review_seconds = task.seconds or 0.0
+                else:
+                    node.is_skipped = True
+                    self._state.shown.error = f"{self._state.engine} gave no estimate of a position, which is skipped."
                 self._state.ticket += 1
             else:
                 self._state.is_paused = True
@@ -261,7 +279,7 @@ class GameSession:
                 shown=replace(state.shown),
                 switches=state.switches,
                 estimates={node.number: node.estimate for node in line if node.estimate is not None},
-                reviewed=sum(node.is_reviewed for node in line),
+                reviewed=sum(node.review_seconds >= state.settings.review_seconds for node in line),
                 note=shown.note,
                 symbols=dict(shown.symbols),
                 labels=dict(shown.labels),

@@ -40,8 +40,11 @@ class GameState:
     ticket: changes whenever the engine's running task is outdated. is_paused: the engine waits for a command.
     """
 
-    def __init__(self, settings: GameSettings, folder: Path | None) -> None:
-        """folder: each game is saved here after every move; None saves nothing. Raises GoError."""
+    def __init__(self, settings: GameSettings, folder: Path | None, default_komi: float | None = None) -> None:
+        """folder: each game is saved here after every move; None saves nothing. Raises GoError.
+
+        default_komi: of a record that names none; None for the usual one.
+        """
         self.engine, self.has_ranks, self.limits = "engine", False, Limits()
         self.switches = Switches()
         self.shown = Shown()
@@ -49,7 +52,7 @@ class GameState:
         self.is_paused = self.wants_score = False
         self._folder = folder
         # Those of a record that names none: the user chose them for this server.
-        self._default_rules = parse_rules(settings.rules)
+        self._default_rules, self._default_komi = parse_rules(settings.rules), default_komi
         self._open = new_game(settings, self._folder)
         self._previous: OpenGame | None = None
 
@@ -111,13 +114,13 @@ class GameState:
 
     def open(self, text: bytes) -> None:
         """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
-        record, tree, notice = read_tree(text, self._default_rules)
+        record, tree, notice = read_tree(text, self._default_rules, self._default_komi)
         tree.game_end.result = record.result or None
         settings = recorded(record, tree.game, self.settings)
         self._begin(OpenGame(settings, tree, GameFile(self._folder), notice))
 
     def _new(self, fields: dict[str, Any]) -> None:
-        settings = replace(read_settings(fields, self.settings), people={}, about=None)
+        settings = replace(read_settings(fields, self.settings), people={}, about=None, is_record=False)
         self._begin(new_game(settings, self._folder))
 
     def _begin(self, opened: OpenGame) -> None:
@@ -241,6 +244,7 @@ class GameState:
         settings = read_settings(fields, self.settings)
         if settings != self.settings or self.is_paused:
             self._open.settings = settings
+            self.tree.retry_skipped()
             self.discard_results()
 
     def _switch(self, fields: dict[str, Any]) -> None:
@@ -248,6 +252,8 @@ class GameState:
         if unknown := [name for name in fields if name not in known]:
             raise GoError(f"expected {', '.join(known)}, got {', '.join(unknown)}")
         self.switches = replace(self.switches, **{name: bool(on) for name, on in fields.items()})
+        if fields.get("review"):
+            self.tree.retry_skipped()
         self.is_paused = False
 
     def _count(self, fields: dict[str, Any]) -> None:
@@ -279,14 +285,15 @@ class GameState:
         """Change the comment of a position (`note`), or names, ranks and so on of the game (see INFO).
 
         variation, to: the line and the number of the position; without them it is the one shown. game: the number of
-        the game, so that a text that comes late does not get into the next one.
+        the game, so that a text that comes late does not get into the next one. is_record: as in `GameSettings`, of a
+        page that gives its game back to a server that was started again.
         """
-        if unknown := set(fields) - {"note", *_PLACE, *INFO}:
+        if unknown := set(fields) - {"note", "is_record", *_PLACE, *INFO}:
             raise GoError(f"expected note, {', '.join(INFO)}, got {', '.join(sorted(unknown))}")
         if fields.get("game", self._open.number) != self._open.number:
             raise GoError("another game is open")
-        node = self._node(fields)
-        fields = {name: text for name, text in fields.items() if name not in _PLACE}
+        node, is_record = self._node(fields), bool(fields.get("is_record", self.settings.is_record))
+        fields = {name: text for name, text in fields.items() if name not in (*_PLACE, "is_record")}
         for name, text in fields.items():
             longest = LONGEST_NOTE if name == "note" else LONGEST_INFO
             if not isinstance(text, str) or len(text) > longest:
@@ -294,6 +301,7 @@ class GameState:
         given = {name: text.strip() for name, text in fields.items()}
         if (note := given.pop("note", None)) is not None:
             node.note = note
+        self._open.settings = replace(self.settings, is_record=is_record)
         people = {color: given.pop(name) for color, name in ((BLACK, "PB"), (WHITE, "PW")) if name in given}
         if given or people:
             about = {key: text for key, text in (self.info | given).items() if key not in ("PB", "PW")}

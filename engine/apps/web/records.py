@@ -39,10 +39,10 @@ _ESTIMATE = re.compile(
 )
 
 
-def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, Notice]:
+def read_tree(text: bytes, rules: Rules, komi: float | None = None) -> tuple[Record, GameTree, Notice]:
     """Return a record, its tree, shown at the end of the game, and how it was read.
 
-    rules: of the game if the record names none.
+    rules, komi: of the game if the record names none; without komi the usual one.
     A variation is left out if it cannot be read or played or exceeds a limit.
     Raises BadSgf if the main line cannot be read or played.
     """
@@ -51,7 +51,9 @@ def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, Notice]:
     left_out = max(0, count_lines(text, record.name) - len(lines))
     handicap = _setup_of_second_node(lines)
     first = 0 if handicap is None else 1
-    start = replace(record, start=handicap or record.start).first_game(rules=record.rules or rules)
+    start = replace(record, start=handicap or record.start).first_game(
+        rules=record.rules or rules, komi=komi if record.komi is None else record.komi
+    )
     try:
         tree = GameTree(start, record.steps[first:])
     except IllegalMove:
@@ -64,8 +66,9 @@ def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, Notice]:
             left_out += 1
     tree.end = tree.game_end
     tree.go_to(tree.end.number)
-    named = "" if record.rules else rules_name(tree.game.rules)
-    return record, tree, Notice(named, left_out, count_games(text) - 1)
+    assumed_rules = "" if record.rules else rules_name(tree.game.rules)
+    assumed_komi = tree.game.komi if record.komi is None else None
+    return record, tree, Notice(assumed_rules, assumed_komi, left_out, count_games(text) - 1)
 
 
 def _setup_of_second_node(lines: list[Record]) -> Setup | None:
@@ -129,10 +132,8 @@ def _line(end: Node, game: Game) -> Variation:
 def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[str, str]) -> str:
     """Return the SGF text of a game and its variations. engine: its name. info: see `Snapshot`."""
     end = tree.game_end
-    names = {
-        color: settings.people.get(color) or (engine if who is PlayerKind.ENGINE else "Person")
-        for color, who in settings.players.items()
-    }
+    unnamed = {PlayerKind.ENGINE: engine, PlayerKind.PERSON: "" if settings.is_record else "Person"}
+    names = {color: settings.people.get(color) or unnamed[who] for color, who in settings.players.items()}
     game, *variations = (_line(each, tree.game) for each in tree.ends())
     return write_game(
         tree.at_node(tree.root),

@@ -45,6 +45,7 @@ class GameSettings:
     with a clock, seconds is not used. review_seconds: time for each position of a review. rank: of the engine, if it
     has any.
     people: names by color, where known. about: SGF properties of an opened record; None for a game started here.
+    is_record: other people's game, opened from a record; a person of it without a name has none.
     """
 
     width: int = _FORM["size"].default[0]
@@ -62,6 +63,7 @@ class GameSettings:
     review_seconds: float = _FORM["review_seconds"].default
     people: dict[int, str] = field(default_factory=dict)
     about: Mapping[str, str] | None = None
+    is_record: bool = False
 
     def new_game(self) -> Game:
         """Return the game before its first move. Raises GoError for an invalid komi, rule set, board or handicap."""
@@ -95,6 +97,7 @@ def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
         clock=None,
         people={BLACK: record.black, WHITE: record.white},
         about=record.about,
+        is_record=True,
     )
 
 

@@ -171,12 +171,13 @@ class BookPage:
 
 @dataclass(frozen=True)
 class Notice:
-    """How a record was read. rules: those that are used because it names none. left_out: number of variations.
+    """How a record was read. rules, komi: those that are used because it names none. left_out: number of variations.
 
     more_games: number of games after the first one, which alone is shown.
     """
 
     rules: str = ""
+    komi: float | None = None
     left_out: int = 0
     more_games: int = 0
 

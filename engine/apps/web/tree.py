@@ -20,7 +20,8 @@ class Node:
     number: of steps before the position. start: the game of the position, where one starts. changed: colors of the
     points that a setup changed, by vertex, EMPTY where it removed a stone. note: the record's comment. symbols, labels,
     others: as in `Markup`. result: where a game ended here. count: with the dead stones that the players marked.
-    left_at: at the end of a line, the number of the position that was shown last, 0 if none was.
+    review_seconds: of the longest search by a review, 0 before it and without an estimate. is_skipped: a review got no
+    estimate. left_at: at the end of a line, the number of the position that was shown last, 0 if none was.
     """
 
     def __init__(self, step: Step | None = None, parent: "Node | None" = None) -> None:
@@ -35,7 +36,8 @@ class Node:
         self.labels: dict[int, str] = {}
         self.others: dict[str, Sequence[bytes]] = {}
         self.estimate: Estimate | None = None
-        self.is_reviewed = False
+        self.review_seconds = 0.0
+        self.is_skipped = False
         self.result: str | None = None
         self.count: Count | None = None
         self.left_at = 0
@@ -108,10 +110,14 @@ class GameTree:
         """True if the position shown is not the last one of its line, or the game has its result."""
         return self.shown is not self.end or self.end.result is not None
 
-    @property
-    def unreviewed(self) -> list[int]:
-        """The positions of the line that have not been reviewed, by the number of steps before them."""
-        return [node.number for node in self.end.path() if not node.is_reviewed]
+    def unreviewed(self, seconds: float) -> list[int]:
+        """Return the positions of the line that a review has searched for less than `seconds`, without skipped ones."""
+        return [node.number for node in self.end.path() if node.review_seconds < seconds and not node.is_skipped]
+
+    def retry_skipped(self) -> None:
+        """Let a review search the positions again of which it got no estimate."""
+        for node in self._nodes():
+            node.is_skipped = False
 
     def go_to(self, number: int) -> None:
         """Show the position after `number` steps, limited to the steps of the line."""

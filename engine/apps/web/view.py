@@ -54,6 +54,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "players": players,
         "engine": snapshot.engine,
         "people": {color_name(color): name for color, name in settings.people.items() if name},
+        "is_record": settings.is_record,
         "to_play": color_name(game.to_play),
         "is_over": game.is_over,
         "may_play": not game.is_over and (snapshot.is_review or settings.players[game.to_play] is PlayerKind.PERSON),
@@ -195,5 +196,5 @@ def _candidate(candidate: Candidate, width: int, height: int) -> dict[str, Any]:
         "winrate": candidate.winrate,
         "lead": candidate.lead,
         "visits": candidate.visits,
-        "pv": [format_vertex(vertex, width, height) for vertex in candidate.pv],
+        "pv": [format_vertex(vertex, width, height) for vertex in candidate.pv or (candidate.vertex,)],
     }

@@ -29,10 +29,10 @@ PATIENCE = 20.0
 class RunningSession:
     """A session with a running program."""
 
-    def __init__(self, *options: str, **changes: Any) -> None:
+    def __init__(self, *options: str, silent_seconds: float = 600.0, **changes: Any) -> None:
         self.session = GameSession(GameSettings(SIZE, SIZE, players=MIXED, **changes))
         self.session.page_connected()
-        self.worker = EngineWorker(self.session, analyst(*options))
+        self.worker = EngineWorker(self.session, analyst(*options), silent_seconds)
         self.worker.start()
 
     def play(self, *names: str) -> None:

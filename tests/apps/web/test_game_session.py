@@ -220,23 +220,6 @@ def test_the_points_that_are_shown_as_owned_are_those_of_the_sum(rules: str, dea
     assert count.owners.count(-1.0) == (27 if "H8" in dead and rules != "stone-scoring" else 0)
 
 
-@pytest.mark.parametrize(
-    ("named", "rules", "has_notice"),
-    [("", "japanese", True), ("RU[AGA]", "aga", False), ("RU[chess]", "japanese", True)],
-)
-def test_a_record_without_rules_takes_those_of_the_server_and_the_page_says_so(
-    named: str, rules: str, has_notice: bool
-) -> None:
-    at = session(PEOPLE, rules="japanese")
-    at.command("new", {"rules": "new-zealand"})
-    at.open(f"(;SZ[5]{named};B[aa])".encode())
-    now = snapshot(at)
-    assert (now.settings.rules, now.game.rules) == (rules, parse_rules(rules))
-    assert now.notice.rules == ("japanese" if has_notice else "")
-    at.command("new", {})
-    assert snapshot(at).notice.rules == ""
-
-
 def test_steps_are_relative_so_that_two_at_once_are_two() -> None:
     at = session(PEOPLE)
     moves(at, "C3", "D3", "B2")

@@ -68,7 +68,7 @@ def test_a_record_is_opened_and_told_again() -> None:
     assert [move.color for move in now.line] == [BLACK, WHITE]
     record = load_sgf(at.record()[0].encode())
     assert (len(record.moves), record.result, record.komi) == (2, "W+R", 5.5)
-    assert (record.black, record.white) == ("Shusaku", "Person")
+    assert (record.black, record.white) == ("Shusaku", "")
     at.command("configure", {"white": "engine"})
     assert snapshot(at).settings.people[BLACK] == "Shusaku"
     at.command("new", {})

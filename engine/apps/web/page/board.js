@@ -14,8 +14,11 @@ const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
 const NARROW = 30;
 // Points of a setup that are marked; more are a diagram of its own, which marks would only cover.
 const MOST_CHANGED = 20;
+const NOTHING = () => [];
 let cursor = null;
 let pending = null;
+// Returns what lies over the board for the pointer, the cursor or a row of a table.
+let hover = NOTHING;
 
 // Points
 
@@ -90,9 +93,19 @@ function drawChanged() {
   }));
 }
 
+// To be called with each new state: a candidate's variation may have changed.
+export function redrawHover() {
+  at("hover").replaceChildren(...hover());
+}
+
+function drawHover(elements) {
+  hover = elements;
+  redrawHover();
+}
+
 export function forgetPoint() {
   pending = null;
-  at("hover").replaceChildren();
+  drawHover(NOTHING);
   if (document.activeElement === at("board")) drawCursor();
 }
 
@@ -119,8 +132,9 @@ function variation(moves, firstRing) {
   });
 }
 
-export function drawVariation(moves) {
-  at("hover").replaceChildren(...variation(moves, "#777"));
+// movesOf: returns the moves as the state has them now.
+export function drawVariation(movesOf) {
+  drawHover(() => variation(movesOf(), "#777"));
 }
 
 export function drawMarks() {
@@ -185,12 +199,12 @@ function choose(move) {
 // Returns whether a tap only shows what a second tap at the same point plays.
 function previews(move, isTouch) {
   if (!page.state.may_play || stoneAt(move) || markTool()) return false;
-  const candidate = page.state.candidates.find((each) => each.move === move);
+  const candidate = () => page.state.candidates.find((each) => each.move === move);
   const isSecond = pending === move;
-  if (isSecond || !(preference("confirm") === "on" || (isTouch && candidate))) return false;
+  if (isSecond || !(preference("confirm") === "on" || (isTouch && candidate()))) return false;
   pending = move;
-  if (candidate) drawVariation(candidate.pv);
-  else at("hover").replaceChildren(...stone(move, page.state.to_play, {opacity: 0.75, ring: "#2f8fd8"}));
+  const single = () => stone(move, page.state.to_play, {opacity: 0.75, ring: "#2f8fd8"});
+  drawHover(() => (candidate() ? variation(candidate().pv, "#777") : single()));
   return true;
 }
 
@@ -204,9 +218,8 @@ function drawCursor() {
   clampCursor();
   const [x, y] = placeOf(nameOf(...cursor));
   const side = 0.96 * UNIT;
-  at("hover").replaceChildren(
-    element("rect", {x: x - side / 2, y: y - side / 2, width: side, height: side, fill: "none", stroke: "#d22", "stroke-width": 4}),
-  );
+  const square = {x: x - side / 2, y: y - side / 2, width: side, height: side, fill: "none", stroke: "#d22", "stroke-width": 4};
+  drawHover(() => [element("rect", square)]);
 }
 
 function moveCursor(columns, rows) {
@@ -245,15 +258,15 @@ export function listenToBoard() {
     const {state} = page;
     if (!state || event.pointerType !== "mouse" || pending) return;
     const move = state.may_play && !markTool() ? pointUnder(event) : null;
-    at("hover").replaceChildren(...(move && !stoneAt(move) ? stone(move, state.to_play, {opacity: 0.4}) : []));
+    drawHover(move && !stoneAt(move) ? () => stone(move, page.state.to_play, {opacity: 0.4}) : NOTHING);
   });
-  board.addEventListener("pointerleave", () => !pending && at("hover").replaceChildren());
+  board.addEventListener("pointerleave", () => !pending && drawHover(NOTHING));
   board.addEventListener("focus", () => {
     const {width, height} = page.state;
     if (!cursor || cursor[0] >= width || cursor[1] >= height) cursor = [width >> 1, height >> 1];
     moveCursor(0, 0);
   });
-  board.addEventListener("blur", () => at("hover").replaceChildren());
+  board.addEventListener("blur", () => drawHover(NOTHING));
   board.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (CURSOR_KEYS[event.key]) moveCursor(...CURSOR_KEYS[event.key]);

@@ -68,10 +68,11 @@ const hasPersonMoved = ({moves, variations, players}) =>
 const isSameGame = (one, two) =>
   recordOf(one) === recordOf(two) && Object.keys(one.estimates).length === Object.keys(two.estimates).length;
 
-// What a record lacks: the position shown, who plays and how, the switches and the clocks, and which players have names.
+// What a record lacks: the position shown, who plays and how, the switches and the clocks, which players have
+// names, and whether they are other people.
 function placeOf({shown, variation, players, rank, seconds, visits, review_seconds, switches, ...state}) {
   const settings = {...players, seconds, visits, review_seconds, ...(rank === null ? {} : {rank})};
-  const names = {PB: state.info.PB ?? "", PW: state.info.PW ?? ""};
+  const names = {PB: state.info.PB ?? "", PW: state.info.PW ?? "", is_record: state.is_record};
   const clock = state.clock && {clock: state.clock_settings, left: state.clock.left};
   return {shown, variation, settings, switches, names, clock};
 }

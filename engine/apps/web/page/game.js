@@ -12,6 +12,8 @@ export function rulesText(name) {
 
 // A new game is filled in as the one in play, once: later the person may be choosing.
 let isFilled = false;
+// Main time as it was filled in: the field shows minutes, rounded.
+let filled = {minutes: "", seconds: 0};
 
 export function fillNewGame() {
   const {state} = page;
@@ -32,7 +34,10 @@ function fillClock(text) {
   const [kind, numbers] = (text ?? ":").split(":");
   const [main, count, period] = numbers.split(/[+x]/);
   at("clock-kind").value = kind;
-  if (kind) at("main-minutes").value = Number((main / 60).toFixed(2));
+  if (kind) {
+    at("main-minutes").value = Number((main / 60).toFixed(2));
+    filled = {minutes: at("main-minutes").value, seconds: main};
+  }
   if (kind === "fischer") at("increment").value = count;
   if (kind === "byoyomi") [at("periods").value, at("period-seconds").value] = [count, period];
   showClockFields();
@@ -49,7 +54,8 @@ function showClockFields() {
 
 function clockText() {
   const kind = at("clock-kind").value;
-  const main = 60 * at("main-minutes").valueAsNumber;
+  const minutes = at("main-minutes");
+  const main = minutes.value === filled.minutes ? filled.seconds : 60 * minutes.valueAsNumber;
   if (kind === "byoyomi") return `byoyomi:${main}+${at("periods").value}x${at("period-seconds").value}`;
   return kind === "fischer" ? `fischer:${main}+${at("increment").value}` : kind && `${kind}:${main}`;
 }

@@ -1,7 +1,7 @@
 // The page: shows the state that the server sends and posts the person's commands. The server knows the rules and
 // draws the board.
 
-import {drawVariation, forgetPoint, listenToBoard, showBoard} from "/board.js";
+import {drawVariation, forgetPoint, listenToBoard, redrawHover, showBoard} from "/board.js";
 import {showBook} from "/book.js";
 import {runClocks, showClocks} from "/clocks.js";
 import {listen} from "/connection.js";
@@ -70,7 +70,7 @@ function showPlayer(color) {
   const isEngine = state.players[color] === "engine";
   const strength = state.rank !== null && state.rank !== "full" ? `, ${state.rank}` : "";
   const rank = state.info[color === "black" ? "BR" : "WR"];
-  const name = isEngine ? state.engine + strength : state.people[color] ?? t("you");
+  const name = isEngine ? state.engine + strength : state.people[color] ?? t(state.is_record ? color : "you");
   setText(panel.querySelector("b"), rank && !isEngine ? `${name} ${rank}` : name);
   const notes = [t("captured", {count: state.captured[other[color]]})];
   if (color === "white") notes.push(t("komi_is", {komi: state.komi}), rulesText(state.rules));
@@ -80,9 +80,10 @@ function showPlayer(color) {
 }
 
 function noticeText() {
-  const {rules, left_out: count, more_games: games} = page.state.notice;
+  const {rules, komi, left_out: count, more_games: games} = page.state.notice;
   const parts = [];
   if (rules) parts.push(t("notice_rules", {rules: rulesText(rules)}));
+  if (komi !== null) parts.push(t("notice_komi", {komi}));
   if (count) parts.push(t("notice_left_out", {count}));
   if (games) parts.push(t("notice_more_games", {count: games}));
   return parts.join(" ");
@@ -145,6 +146,7 @@ function showCandidates() {
     pv.map(pointText).join(" "),
   ];
   fillRows("candidates", state.candidates, cells, ({move, pv}) => ({move, pv: pv.join(" ")}));
+  redrawHover();
 }
 
 // Preferences
@@ -208,7 +210,7 @@ function listenToCandidates() {
   const body = at("candidates").tBodies[0];
   const showRow = (event) => {
     const row = event.target.closest("tr");
-    if (row) drawVariation(row.dataset.pv.split(" "));
+    if (row) drawVariation(() => (row.isConnected ? row.dataset.pv.split(" ") : []));
   };
   body.addEventListener("mouseover", showRow);
   body.addEventListener("focusin", showRow);
