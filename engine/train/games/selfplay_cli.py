@@ -13,9 +13,9 @@ import click
 from engine.settings.command import Command
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
-from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import SELFPLAY, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
 from weights.shipped import network_named
 
@@ -56,7 +56,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
     network, threads = network_of(options, settings.encoder), options["threads"] or 0
     rates: list[float] = []
     with (
-        claimed(options["out"]),
+        claimed_run(options["out"], SELFPLAY),
         stopping() as stop,
         ProgressBar(stderr) as bar,
         SelfplayWorkers(options["processes"] or 0, threads) as workers,

@@ -9,9 +9,9 @@ import click
 
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
-from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import TRAIN, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
 from engine.support.tables import print_tables
 from engine.train.data.batches import Source, WindowSource, WindowUnion
@@ -46,7 +46,7 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     begun = native.read(path / START_FILE) if has_begun(path) else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
-    with claimed(path if first else None), stopping() as stop, ProgressBar(stderr if first else None) as bar:
+    with claimed_run(path if first else None, TRAIN), stopping() as stop, ProgressBar(stderr if first else None) as bar:
 
         def report(progress: Progress) -> None:
             text = format_metrics(progress.figures, *_SHOWN_METRICS)

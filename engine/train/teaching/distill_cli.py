@@ -10,8 +10,8 @@ import click
 
 from engine.settings.command import Command, refuse_given
 from engine.settings.options import options_of
-from engine.support.files import claimed
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import DISTILL, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
         raise click.UsageError("nothing to label: give --records or --samples")
     if options["shaping"] and options["positions"] is None:
         raise click.UsageError("--shaping falls to 0 over --positions: say how many")
-    with closing(make_teacher(options)) as teacher, claimed(options["out"]):
+    with closing(make_teacher(options)) as teacher, claimed_run(options["out"], DISTILL):
         settings = _settings(teacher, paths, options)
         with ProgressBar(stderr, options["positions"]) as bar, stopping() as stop:
 

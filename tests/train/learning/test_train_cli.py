@@ -132,7 +132,7 @@ def test_a_folder_of_another_kind_of_run_is_left_alone(samples: Path, tmp_path: 
     run.mkdir()
     (run / "metrics.jsonl").write_text('{"games": 250, "steps": 30}\n')
     result = keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 2)
-    assert "expected metrics of keima train run" in " ".join(result.stderr.split())
+    assert "dqn holds a run of keima train dqn; use another folder" in " ".join(result.stderr.split())
     assert {path.name for path in run.iterdir()} <= {"metrics.jsonl", ".lock"}
 
 
