@@ -96,9 +96,19 @@ def test_a_seed_below_0_is_refused(networks: tuple[Path, Path]) -> None:
     assert "--seed" in gated(*networks, "--seed", "-1").stderr
 
 
+def test_a_network_is_not_promoted_to_a_name_that_would_hide_a_shipped_one(
+    networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = gated(*networks, "--threshold", "0.001", "--promote", "zero9")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--promote: expected a file name that ends in .safetensors, got zero9" in " ".join(result.stderr.split())
+    assert not Path("zero9").exists()
+
+
 @pytest.mark.parametrize("option", ["--promote", "--records"])
 def test_what_cannot_be_written_is_said_before_the_match(networks: tuple[Path, Path], option: str) -> None:
-    result = gated(*networks, option, str(networks[0] / "below.file"))
+    result = gated(*networks, option, str(networks[0] / "below.safetensors"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "Traceback" not in result.stderr
 
