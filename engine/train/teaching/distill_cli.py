@@ -58,6 +58,11 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
             total = distiller.run(source_games(paths, settings), stop)
             if stop.is_set():
                 return INTERRUPTED
+    if total.positions == 0:
+        from engine.errors import GoError
+
+        counts = f"{total.games} games, {total.held_out} held out, {total.unusable} unusable"
+        raise GoError(f"no position to label in {' '.join(map(str, paths))}: {counts}")
     stderr.write(_summary(total, options["out"]) + "\n")
     return 0
 
