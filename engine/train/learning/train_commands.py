@@ -41,6 +41,8 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
         raise click.UsageError("--prioritize draws from --samples: games have no losses")
     config = training_config(options)
     path = options["run"]
+    if config.freeze != "none" and options["net"] is None and not has_begun(path):
+        raise click.UsageError(f"--freeze {config.freeze} needs --net: a random trunk would stay random")
     start = None if options["net"] is None else with_players(load(find_network(options["net"])), config)
     # A run that is resumed reads the samples of the network that it began with, whatever --net is now.
     begun = native.read(path / START_FILE) if has_begun(path) else start or new_spec(config)
