@@ -10,14 +10,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from engine.settings.command import Command
+from engine.settings.command import Command, refuse_given
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.run_kinds import SELFPLAY, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
-from weights.shipped import network_named
+from weights.shipped import NO_NETWORK, network_named
 
 if TYPE_CHECKING:
     from engine.evaluation.evaluator import Evaluator
@@ -53,6 +53,8 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
     settings = _settings(options)
     if options["teacher"] and not settings.exploration.start:
         raise click.UsageError("--teacher needs exploration: give --set exploration.start=0.99")
+    if network_named(options["net"]) is not None:
+        refuse_given({"blocks", "channels"}, f"is only for --net {NO_NETWORK}: the network has its own")
     network, threads = network_of(options, settings.encoder), options["threads"] or 0
     rates: list[float] = []
     with (
