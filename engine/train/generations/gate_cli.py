@@ -130,8 +130,10 @@ def _match(
     with ProgressBar(sys.stderr, settings.games) as bar, closing(arena(how, first, second, settings.games)) as games:
 
         def report(current: "Gate") -> None:
-            bar.update(current.score, current.games)
+            text = f"{current.games} of {settings.games} games"
+            bar.update(current.score, current.games, line=f"{text}: {current.score}")
 
+        bar.update(f"0 of {settings.games} games", 0)
         return gate(1, 0, noted(games, played), settings, report)
 
 

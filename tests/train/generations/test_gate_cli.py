@@ -40,6 +40,7 @@ def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path,
     refused = gated(candidate, best, "--threshold", "0.999", "--promote", str(goal))
     assert refused.exit_code == REFUSED == 3, refused.output
     assert refused.stdout.startswith("refused: +")
+    assert refused.stderr.startswith("0 of 12 games\n")
     assert not goal.exists()
     words = ["--threshold", "0.001", "--promote", str(goal), "--records", str(records), "--json"]
     promoted = gated(candidate, best, *words)
