@@ -61,6 +61,8 @@ def _is_promoted(
     from engine.train.generations.gate import GateSettings
     from weights.sized import write_packed
 
+    if rule["games"] % 2:
+        raise click.UsageError(f"--games: expected an even number of at least 2, got {rule['games']}")
     if promote is not None:
         _refuse_bare_name(promote, candidate)
     try:

@@ -93,6 +93,12 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(
     assert (result.exit_code, "was replaced while it was read" in result.stderr) == (1, True)
 
 
+def test_a_match_of_an_odd_number_of_games_is_refused_in_the_words_of_the_command(networks: tuple[Path, Path]) -> None:
+    result = gated(*networks, "--games", "7")
+    assert result.exit_code == 2
+    assert "--games: expected an even number of at least 2, got 7" in result.stderr
+
+
 def test_a_seed_below_0_is_refused(networks: tuple[Path, Path]) -> None:
     assert "--seed" in gated(*networks, "--seed", "-1").stderr
 
@@ -144,7 +150,6 @@ def test_the_verdict_is_said_though_nothing_can_be_written(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--games", "3"], "expected an even number"),
         (["--threshold", "2"], "expected a share"),
         (["--size", "9"], "is not for boards of 9x9"),
         (["--rules", "japanese"], "expected rules that score area"),
