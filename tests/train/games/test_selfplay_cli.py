@@ -30,8 +30,11 @@ def test_a_run_is_told_and_goes_on_with_the_same_command(tmp_path: Path) -> None
     assert (second["games"], second["done"]) == (1, 3)
     assert len((tmp_path / "out" / "games.sgfl").read_text().splitlines()) == 3
     assert "random-b1c4-1" in (tmp_path / "out" / "games.sgfl").read_text()
-    output = invoke(*command[:-1], "--games", "3").stdout
-    assert "3 of 3 games" in output
+    for games in ("3", "1"):
+        again = invoke(*command[:-1], "--games", games)
+        assert again.stdout == f"{tmp_path / 'out'} has 3 games already; play more with a larger --games than 3\n"
+        assert "of 1 games" not in again.stderr
+    assert "4 of 4 games" in invoke(*command[:-1], "--games", "4").stdout
     refused = invoke(*command, "--games", "3", "--set", "full_visits=9")
     assert refused.exit_code == 1
     assert "full_visits was 8 there and is 9 now" in refused.stderr
