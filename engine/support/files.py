@@ -104,7 +104,7 @@ def draft_of(path: Path) -> Iterator[Path]:
     target = path.resolve()
     # In the same folder: only a rename within one file system is atomic.
     draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
-    try:
+    with naming(path):
         try:
             yield draft
             with draft.open("r+b") as file:
@@ -112,6 +112,13 @@ def draft_of(path: Path) -> Iterator[Path]:
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an OSError of the block the name of a file: that of a write, such as on a full disk, has none."""
+    try:
+        yield
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
@@ -140,7 +147,7 @@ def append_line(path: Path, line: str, *, waits: bool = True) -> None:
     machine's end may. An incomplete last line is replaced: a process was killed while it wrote that.
     """
     require_regular(path)
-    with path.open("a+b") as file:
+    with naming(path), path.open("a+b") as file:
         _drop_torn_line(file)
         file.write(line.encode("utf-8") + b"\n")
         file.flush()

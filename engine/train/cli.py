@@ -82,9 +82,9 @@ def plot(run: Path, out: Path | None, window: int) -> None:
     For a run of `keima zero`: strength, losses, speed, length of the games, resignations and entropy over its hours.
     """
     from engine.support.files import write_atomically
-    from engine.train.generations.zero_config import is_run
+    from engine.support.run_kinds import ZERO
 
-    if is_run(run):
+    if ZERO.is_in(run):
         from engine.train.generations.progress_plot import PICTURE, plot_progress
         from engine.train.generations.zero_progress import read_progress
 

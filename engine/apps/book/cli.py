@@ -41,8 +41,8 @@ def _build(out: Path, options: dict[str, Any]) -> int:
     from engine.apps.book.build import SECONDS_PER_HOUR, Asked, Builder
     from engine.evaluators.named import open_named_evaluator
     from engine.rules import parse_rules
-    from engine.support.files import claimed
     from engine.support.progress import ProgressBar
+    from engine.support.run_kinds import BOOK, claimed_run
     from engine.support.stopping import INTERRUPTED, stopping
 
     refuse_unused(options)
@@ -59,7 +59,7 @@ def _build(out: Path, options: dict[str, Any]) -> int:
         search=tuple(sorted(options["settings"].items())),
         **{name: options[name] for name in ("komi", "visits", "at_once")},
     )
-    with closing(opened.evaluator), claimed(out), stopping() as stop, ProgressBar(sys.stderr, wanted) as bar:
+    with closing(opened.evaluator), claimed_run(out, BOOK), stopping() as stop, ProgressBar(sys.stderr, wanted) as bar:
         builder, size = Builder(opened.evaluator, params, asked, out), f"{asked.width}x{asked.height}"
 
         def report(done: int) -> None:

@@ -43,8 +43,8 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     from engine.apps.levels.report import levels_table
     from engine.evaluators.factory import open_networks
     from engine.evaluators.named import identity_of
-    from engine.support.files import claimed
     from engine.support.progress import ProgressBar
+    from engine.support.run_kinds import LEVELS, claimed_run
 
     refuse_unused(options)
     between = ranks_between(options["ranks"], size) if options["ranks"] else []
@@ -58,7 +58,7 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     players = Players(opened, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
     wanted = {*asked.games_in_order()}
-    with claimed(out), stopping() as stop, ProgressBar(sys.stderr, len(wanted)) as progress:
+    with claimed_run(out, LEVELS), stopping() as stop, ProgressBar(sys.stderr, len(wanted)) as progress:
         for results in measure(asked, players, out, stop.is_set):
             # A run may have games of other ranks as well.
             done = sum(each.game in wanted for each in results)

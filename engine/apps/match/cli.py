@@ -12,9 +12,10 @@ from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.match.table import tables
 from engine.match.tournament import run_match
-from engine.support.files import claimed, write_atomically
+from engine.support.files import write_atomically
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import MATCH, claimed_run
 from engine.support.stopping import INTERRUPTED, interrupting
 from engine.support.tables import print_tables
 
@@ -27,7 +28,7 @@ def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: I
     screen, errors = stdout or sys.stdout, stderr or sys.stderr
     try:
         settings = options.settings()
-        with claimed(options.out, MatchError):
+        with claimed_run(options.out, MATCH, MatchError):
             with interrupting(), ProgressBar(errors, len(settings.fixtures()), every=0.0) as bar:
                 on_game = partial(_show_progress, bar, settings, set())
                 result = run_match(settings, options.out, resume=options.resume, on_game=on_game)

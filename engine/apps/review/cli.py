@@ -19,10 +19,11 @@ from engine.errors import GoError
 from engine.evaluators.backends import PRECISIONS
 from engine.evaluators.named import NamedEvaluator
 from engine.search.params import SearchParams
-from engine.support.files import claimed, require_writable, write_atomically
+from engine.support.files import require_writable, write_atomically
 from engine.support.json_text import json_page, json_text
 from engine.support.progress import ProgressBar, duration
 from engine.support.run_folder import SETTINGS_FILE
+from engine.support.run_kinds import REVIEW, claimed_run
 from engine.support.stopping import INTERRUPTED, interrupting
 from engine.support.tables import print_tables
 
@@ -66,7 +67,7 @@ def cli_review(
     """
     screen, errors = stdout or sys.stdout, stderr or sys.stderr
     require_writable(options.out / SETTINGS_FILE)
-    with claimed(options.out):
+    with claimed_run(options.out, REVIEW):
         run = _Run(options, errors)
         games = run.find()
         opened = open_evaluator()

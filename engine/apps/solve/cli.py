@@ -16,10 +16,11 @@ from engine.apps.solve.solver import Answer, Solver
 from engine.apps.solve.store import Store
 from engine.evaluators.named import NamedEvaluator
 from engine.search.params import SearchParams
-from engine.support.files import claimed, write_atomically
+from engine.support.files import write_atomically
 from engine.support.json_text import json_text
 from engine.support.plots import NoMatplotlib
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import SOLVE, claimed_run
 from engine.support.stopping import INTERRUPTED
 from engine.support.tables import print_tables
 
@@ -48,7 +49,7 @@ def cli_solve(
     if opened.tree_mib is not None:
         params = replace(params, max_memory_mib=opened.tree_mib)
     interrupted = False
-    with closing(opened.evaluator), claimed(out):
+    with closing(opened.evaluator), claimed_run(out, SOLVE):
         chosen = chosen_problems(_supported(problems, opened.board_sizes, errors), settings)
         store = Store(settings, out)
         solver = Solver(opened.evaluator, params, settings.visits, framed=settings.framed, proves=settings.prove)

@@ -25,9 +25,9 @@ from engine.apps.tune.workers import Workplace, in_processes
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams, with_settings
-from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import TUNE, claimed_run
 from engine.support.stopping import INTERRUPTED
 from engine.support.tables import print_tables
 
@@ -50,7 +50,11 @@ def cli_tune(
     screen, errors = stdout or sys.stdout, stderr or sys.stderr
     records = settings.records or tuple(default_records())
     tuned = Tuned(settings)
-    with claimed(settings.out), closing(with_cache(open_evaluator())) as evaluator, ProgressBar(errors) as bar:
+    with (
+        claimed_run(settings.out, TUNE),
+        closing(with_cache(open_evaluator())) as evaluator,
+        ProgressBar(errors) as bar,
+    ):
         params = default_params(evaluator)
         with_settings(params, settings.fixed)  # raises GoError now, not in another process
         bar.update("choosing positions")

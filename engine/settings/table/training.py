@@ -132,7 +132,13 @@ TRAINING_ROWS: tuple[Setting, ...] = (
             "Q-learning setting, such as games=4000 or size=5.",
             reason="Each command has its own settings behind --set: here those of Q-learning.",
         ),
-        integer("every", "Games between two tests.", 250, least=1, unit="games"),
+        integer(
+            "every",
+            "Games between two tests; a few more where several end at the same move.",
+            250,
+            least=1,
+            unit="games",
+        ),
         integer("test_games", "Games in each test.", 100, least=2, unit="games"),
     ),
     *under(

@@ -109,8 +109,8 @@ def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> 
 @options_of("train samples")
 def samples_command(**options: Any) -> None:
     """Turn game records into shards of samples, and print positions a second."""
-    from engine.support.files import claimed
+    from engine.support.run_kinds import SAMPLES, claimed_run
     from engine.train.data.record_shards import make_shards
 
-    with claimed(options["out"]):
+    with claimed_run(options["out"], SAMPLES):
         make_shards(**options)

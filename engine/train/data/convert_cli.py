@@ -29,8 +29,8 @@ def convert_command(source: Path, out: Path) -> None:
 def cli_convert_samples(source: Path, out: Path, stdout: IO[str], stderr: IO[str]) -> int:
     """Convert, print the number of rows and return the exit status 0. Raises GoError, OSError."""
     from engine.errors import GoError
-    from engine.support.files import claimed
     from engine.support.progress import ProgressBar
+    from engine.support.run_kinds import SAMPLES, claimed_run
     from engine.train.data.katago_npz import SUFFIX as NPZ
     from engine.train.data.katago_npz import read_npz
     from engine.train.data.record_shards import Shards
@@ -42,7 +42,7 @@ def cli_convert_samples(source: Path, out: Path, stdout: IO[str], stderr: IO[str
     if not rows and not samples:
         raise GoError(f"{source}: neither rows of KataGo ({NPZ}) nor samples ({SUFFIX})")
     count = 0
-    with claimed(out), ProgressBar(stderr) as bar:
+    with claimed_run(out, SAMPLES), ProgressBar(stderr) as bar:
         if rows:
             shards = Shards(out, _SHARD, {"made by": "keima train convert", "rows": source.name})
             with shards.whole():

@@ -26,9 +26,10 @@ def learn(games: tuple[Path, ...], **options: Any) -> None:
 
 def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
     """Learn, write the report and return the exit status: 0, or 130 after Ctrl-C. Raises GoError or WeightsError."""
-    from engine.support.files import claimed, write_atomically
+    from engine.support.files import write_atomically
     from engine.support.plots import new_figure
     from engine.support.progress import ProgressBar
+    from engine.support.run_kinds import LEARN, claimed_run
     from engine.support.stopping import INTERRUPTED, stopping
     from engine.train.fine_tuning.learn import LearnOptions, learn
     from engine.train.fine_tuning.report import report_picture, report_text, verdict
@@ -42,7 +43,7 @@ def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str],
     asked = LearnOptions(
         out, options["net"] or os.fspath(DEFAULT_NETWORK), options["freeze"], options["hours"], options["threads"]
     )
-    with claimed(out), stopping() as stop, ProgressBar(stderr) as bar:
+    with claimed_run(out, LEARN), stopping() as stop, ProgressBar(stderr) as bar:
         learned = learn(games, asked, bar, stop)
         if learned is None:
             stderr.write("keima learn: stopped; the same command goes on\n")

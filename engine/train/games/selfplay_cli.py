@@ -10,14 +10,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from engine.settings.command import Command
+from engine.settings.command import Command, refuse_given
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
-from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import SELFPLAY, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
-from weights.shipped import network_named
+from weights.shipped import NO_NETWORK, network_named
 
 if TYPE_CHECKING:
     from engine.evaluation.evaluator import Evaluator
@@ -53,10 +53,12 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
     settings = _settings(options)
     if options["teacher"] and not settings.exploration.start:
         raise click.UsageError("--teacher needs exploration: give --set exploration.start=0.99")
+    if network_named(options["net"]) is not None:
+        refuse_given({"blocks", "channels"}, f"is only for --net {NO_NETWORK}: the network has its own")
     network, threads = network_of(options, settings.encoder), options["threads"] or 0
     rates: list[float] = []
     with (
-        claimed(options["out"]),
+        claimed_run(options["out"], SELFPLAY),
         stopping() as stop,
         ProgressBar(stderr) as bar,
         SelfplayWorkers(options["processes"] or 0, threads) as workers,
@@ -177,6 +179,8 @@ def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
 
 def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
     """Return the statistics as a few lines of text. raw: see `_figures`."""
+    if stats.to_play is not None and stats.done >= stats.to_play and stats.games == 0:
+        return f"{out} has {stats.done} games already; play more with a larger --games than {stats.done}"
     figures = _figures(stats, raw)
     lines = [
         f"{stats.progress()}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",

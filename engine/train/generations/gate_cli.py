@@ -61,6 +61,10 @@ def _is_promoted(
     from engine.train.generations.gate import GateSettings
     from weights.sized import write_packed
 
+    if rule["games"] % 2:
+        raise click.UsageError(f"--games: expected an even number of at least 2, got {rule['games']}")
+    if promote is not None:
+        _refuse_bare_name(promote, candidate)
     try:
         settings = GateSettings(**rule)
     except ValueError as error:
@@ -87,6 +91,15 @@ def _is_promoted(
     if outcome.promoted and promote is not None:
         write_packed(content, promote)
     return outcome.promoted
+
+
+def _refuse_bare_name(promote: Path, candidate: str) -> None:
+    """Raise UsageError unless a file is named like a network: one called zero9 would hide the shipped network."""
+    from weights.native import SUFFIX
+
+    known = [each for each in dict.fromkeys((Path(candidate).suffix, SUFFIX)) if each]
+    if promote.suffix not in known:
+        raise click.UsageError(f"--promote: expected a file name that ends in {' or '.join(known)}, got {promote}")
 
 
 def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> "tuple[RawNetwork, bytes]":
@@ -119,8 +132,10 @@ def _match(
     with ProgressBar(sys.stderr, settings.games) as bar, closing(arena(how, first, second, settings.games)) as games:
 
         def report(current: "Gate") -> None:
-            bar.update(current.score, current.games)
+            text = f"{current.games} of {settings.games} games"
+            bar.update(current.score, current.games, line=f"{text}: {current.score}")
 
+        bar.update(f"0 of {settings.games} games", 0)
         return gate(1, 0, noted(games, played), settings, report)
 
 

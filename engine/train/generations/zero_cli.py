@@ -12,10 +12,11 @@ import click
 from engine.settings.command import Command
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
-from engine.support.files import claimed, write_atomically
+from engine.support.files import write_atomically
 from engine.support.json_text import json_text
 from engine.support.plots import NoMatplotlib
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import ZERO, claimed_run, refuse_other_run
 from engine.support.stopping import INTERRUPTED, stopping
 from engine.support.tables import print_tables
 
@@ -50,6 +51,8 @@ def zero(
     RUN is the directory of the run: the networks of all generations, their games, report.md and progress.png. A run
     that was stopped at any moment, even killed, goes on with the same command and the settings of RUN/config.toml.
     """
+    # Before its config.toml is read, which other commands write too.
+    refuse_other_run(run, ZERO)
     if status:
         _show_status(run, sys.stdout)
         return
@@ -59,7 +62,7 @@ def zero(
     if address is not None and config.run.adapted:
         name = config.run.adapted[0]
         raise click.UsageError(f"--ray plays with one komi and no forks: begin the run with --set run.{name}=0")
-    with claimed(run):
+    with claimed_run(run, ZERO):
         sys.exit(_learn(run, config, address, sys.stderr))
 
 

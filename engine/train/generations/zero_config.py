@@ -294,12 +294,6 @@ def config_of_run(
     return config
 
 
-def is_run(folder: Path) -> bool:
-    """Return whether a folder contains a run of `keima zero`, not one of `keima train run`. Raises ConfigError."""
-    path = folder / CONFIG
-    return path.exists() and _tables_of(path).keys() >= {"run", "selfplay"}
-
-
 def require_run(folder: Path) -> None:
     """Raise ConfigError unless a folder contains a run."""
     if not (folder / CONFIG).exists():

@@ -58,7 +58,8 @@ _RATES = (
 
 
 def _totals(progress: Progress) -> Sheet:
-    rows = [("now", _now(progress)), *_time(progress)]
+    # Of a complete run nothing is under way.
+    rows = [*([] if progress.complete else [("now", _now(progress))]), *_time(progress)]
     for figure in ("games", "samples"):
         count = sum(line.get(figure, 0) for line in progress.lines("selfplay"))
         rows.append((figure, f"{count:,}"))

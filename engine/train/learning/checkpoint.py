@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.errors import GoError
+from engine.support.files import naming
 from engine.support.json_text import json_text
 from engine.train.data.batches import Priorities, below
 
@@ -154,7 +155,7 @@ def _damaged(path: Path, error: Exception) -> CheckpointError:
 
 
 def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
+    with naming(path), path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -9,11 +9,11 @@ import numpy as np
 from engine import __version__
 from engine.nets.spec import PEOPLE, NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
+from engine.support.run_kinds import TRAIN, refuse_other_run
 from engine.train.data.batches import Priorities
 from engine.train.learning.checkpoint import newest_checkpoint, priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
-from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec, human_spec
 from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
 from engine.train.toml_settings import ConfigError, differences, to_toml
@@ -59,13 +59,12 @@ def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bo
 
     start: the initial network, None for random weights. write: whether to store it in the folder of a new run.
     Raises TrainingError if the run started with another network or with settings that must not change, and GoError if
-    the folder has metrics of another kind of run.
+    the folder holds a run of another command.
     """
     path = run / START_FILE
     if path.exists() and (not write or has_begun(run)):
         return _begun(run, config, start, native.read(path))
-    # Called only for its error: the folder may belong to another kind of run.
-    read_metrics(run)
+    refuse_other_run(run, TRAIN)
     spec = start or new_spec(config)
     if write:
         run.mkdir(parents=True, exist_ok=True)

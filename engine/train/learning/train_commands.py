@@ -9,9 +9,9 @@ import click
 
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
-from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import TRAIN, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
 from engine.support.tables import print_tables
 from engine.train.data.batches import Source, WindowSource, WindowUnion
@@ -41,12 +41,14 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
         raise click.UsageError("--prioritize draws from --samples: games have no losses")
     config = training_config(options)
     path = options["run"]
+    if config.freeze != "none" and options["net"] is None and not has_begun(path):
+        raise click.UsageError(f"--freeze {config.freeze} needs --net: a random trunk would stay random")
     start = None if options["net"] is None else with_players(load(find_network(options["net"])), config)
     # A run that is resumed reads the samples of the network that it began with, whatever --net is now.
     begun = native.read(path / START_FILE) if has_begun(path) else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
-    with claimed(path if first else None), stopping() as stop, ProgressBar(stderr if first else None) as bar:
+    with claimed_run(path if first else None, TRAIN), stopping() as stop, ProgressBar(stderr if first else None) as bar:
 
         def report(progress: Progress) -> None:
             text = format_metrics(progress.figures, *_SHOWN_METRICS)

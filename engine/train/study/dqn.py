@@ -157,6 +157,8 @@ class Learner:
                 self._remember(self._courses[row], self._table.games[row])
                 self._courses[row], self._table.games[row] = [], self._table.new_game()
                 self.played += 1
+                if self.played == self.settings.games:
+                    return
 
     def _remember(self, course: list[tuple[Floats, NDArray[np.bool_], int]], game: Game) -> None:
         score = final_score(game)

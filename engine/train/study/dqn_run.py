@@ -7,8 +7,9 @@ from typing import IO, Any
 import safetensors.torch
 
 from engine.errors import GoError
-from engine.support.files import append_line, claimed, write_atomically
+from engine.support.files import append_line, write_atomically
 from engine.support.json_text import json_text
+from engine.support.run_kinds import DQN, claimed_run
 from engine.train.study.dqn import Learner, share_against_random
 from engine.train.study.dqn_settings import DqnSettings
 from engine.train.toml_settings import from_table, overridden
@@ -20,7 +21,7 @@ def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError on bad settings or a folder that contains a run."""
     settings = from_table(DqnSettings, overridden(DqnSettings, {}, options["settings"]), "--set")
     folder: Path = options["run"]
-    with claimed(folder):
+    with claimed_run(folder, DQN):
         _learn(folder, settings, options, stdout)
     return 0
 

@@ -10,8 +10,8 @@ import click
 
 from engine.settings.command import Command, refuse_given
 from engine.settings.options import options_of
-from engine.support.files import claimed
 from engine.support.progress import ProgressBar
+from engine.support.run_kinds import DISTILL, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
         raise click.UsageError("nothing to label: give --records or --samples")
     if options["shaping"] and options["positions"] is None:
         raise click.UsageError("--shaping falls to 0 over --positions: say how many")
-    with closing(make_teacher(options)) as teacher, claimed(options["out"]):
+    with closing(make_teacher(options)) as teacher, claimed_run(options["out"], DISTILL):
         settings = _settings(teacher, paths, options)
         with ProgressBar(stderr, options["positions"]) as bar, stopping() as stop:
 
@@ -58,6 +58,11 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
             total = distiller.run(source_games(paths, settings), stop)
             if stop.is_set():
                 return INTERRUPTED
+    if total.positions == 0:
+        from engine.errors import GoError
+
+        counts = f"{total.games} games, {total.held_out} held out, {total.unusable} unusable"
+        raise GoError(f"no position to label in {' '.join(map(str, paths))}: {counts}")
     stderr.write(_summary(total, options["out"]) + "\n")
     return 0
 

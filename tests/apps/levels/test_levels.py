@@ -20,6 +20,7 @@ from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.game import Game
 from engine.search.params import SearchParams
 from engine.settings.levels import LEVELS, ranks_between
+from engine.support.run_kinds import LEVELS as LEVELS_RUN
 from engine.support.tables import print_tables
 from engine.vertex import PASS
 from keima import main
@@ -125,6 +126,7 @@ def test_a_stopped_run_continues_with_the_games_that_are_missing(tmp_path: Path)
     wanted = 2 * len(asked.pairings())
     *_, before = measure(asked, players, tmp_path, lambda: len(players.games) > 30)
     assert 0 < len(before) < wanted
+    assert LEVELS_RUN.is_in(tmp_path)
     again = Quitters()
     *_, found = measure(asked, again, tmp_path, NEVER)
     assert len(found) == wanted == len({(each.first, each.second, each.number) for each in found})

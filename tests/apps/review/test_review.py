@@ -28,6 +28,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.evaluators.named import NamedEvaluator
 from engine.records.sgf import load_sgf, load_variations
 from engine.search.params import SearchParams
+from engine.support.run_kinds import REVIEW
 from engine.support.stopping import INTERRUPTED
 from tests.search.fakes import FakeEvaluator
 
@@ -350,6 +351,7 @@ def test_a_record_that_changed_is_not_mixed_with_its_old_analysis(tmp_path: Path
 def test_other_visits_need_another_folder(tmp_path: Path) -> None:
     source = write(tmp_path / "in", game=GAME)
     run(tmp_path / "out", source)
+    assert REVIEW.is_in(tmp_path / "out")
     with pytest.raises(GoError, match="visits was 6"):
         run(tmp_path / "out", source, effort=Effort(7))
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 pytest.importorskip("optuna", reason="optuna is not installed")
 
 import keima
+from engine.support.run_kinds import TUNE
 from tests.apps.quality.records import SIZE, file_of
 
 LIMITS = ["--visits", "8,16", "--positions", "4", "--held", "3", "--reference-visits", "40"]
@@ -52,6 +53,7 @@ def test_a_run_reports_the_best_set_beside_the_default(tmp_path: Path, records: 
     assert [sum(each["counts"]) for each in found["games"]] == [4, 4]
     assert (out / "tune.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((out / "report.json").read_text()) == found
+    assert TUNE.is_in(out)
 
 
 def test_the_same_command_again_changes_nothing_and_more_trials_extend_the_run(

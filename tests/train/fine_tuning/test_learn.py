@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import keima
 from engine.errors import GoError
+from engine.support.run_kinds import LEARN
 from engine.train.data.held_out import is_held_out
 from engine.train.fine_tuning.games import LEAST_TRAINING, divided_games
 
@@ -210,3 +211,4 @@ def test_the_settings_say_what_was_learned_from(folder: Path, network: Path, tmp
     run(folder, network, tmp_path / "out", "--freeze", "none")
     settings = json.loads((tmp_path / "out" / "settings.json").read_text(encoding="utf-8"))
     assert settings["freeze"] == "none" and settings["games"] == divided_games([folder]).fingerprint
+    assert LEARN.is_in(tmp_path / "out")

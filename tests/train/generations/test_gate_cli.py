@@ -40,6 +40,7 @@ def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path,
     refused = gated(candidate, best, "--threshold", "0.999", "--promote", str(goal))
     assert refused.exit_code == REFUSED == 3, refused.output
     assert refused.stdout.startswith("refused: +")
+    assert refused.stderr.startswith("0 of 12 games\n")
     assert not goal.exists()
     words = ["--threshold", "0.001", "--promote", str(goal), "--records", str(records), "--json"]
     promoted = gated(candidate, best, *words)
@@ -92,13 +93,29 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(
     assert (result.exit_code, "was replaced while it was read" in result.stderr) == (1, True)
 
 
+def test_a_match_of_an_odd_number_of_games_is_refused_in_the_words_of_the_command(networks: tuple[Path, Path]) -> None:
+    result = gated(*networks, "--games", "7")
+    assert result.exit_code == 2
+    assert "--games: expected an even number of at least 2, got 7" in result.stderr
+
+
 def test_a_seed_below_0_is_refused(networks: tuple[Path, Path]) -> None:
     assert "--seed" in gated(*networks, "--seed", "-1").stderr
 
 
+def test_a_network_is_not_promoted_to_a_name_that_would_hide_a_shipped_one(
+    networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = gated(*networks, "--threshold", "0.001", "--promote", "zero9")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--promote: expected a file name that ends in .safetensors, got zero9" in " ".join(result.stderr.split())
+    assert not Path("zero9").exists()
+
+
 @pytest.mark.parametrize("option", ["--promote", "--records"])
 def test_what_cannot_be_written_is_said_before_the_match(networks: tuple[Path, Path], option: str) -> None:
-    result = gated(*networks, option, str(networks[0] / "below.file"))
+    result = gated(*networks, option, str(networks[0] / "below.safetensors"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "Traceback" not in result.stderr
 
@@ -133,7 +150,6 @@ def test_the_verdict_is_said_though_nothing_can_be_written(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--games", "3"], "expected an even number"),
         (["--threshold", "2"], "expected a share"),
         (["--size", "9"], "is not for boards of 9x9"),
         (["--rules", "japanese"], "expected rules that score area"),

@@ -9,7 +9,6 @@ from engine.search.params import SearchParams, with_settings
 from engine.train.generations.zero_config import (
     ZeroConfig,
     config_of_run,
-    is_run,
     keep_config,
     preset_names,
     preset_text,
@@ -105,7 +104,7 @@ def test_a_file_of_ones_own_is_a_configuration(tmp_path: Path) -> None:
 def test_a_configuration_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_bytes(b"[run]\n# \xff\n")
     with pytest.raises(ConfigError, match=r"config\.toml: cannot be read: "):
-        is_run(tmp_path)
+        config_of_run(tmp_path)
 
 
 def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from engine.train.generations import rating
 from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.rating import MatchLine, write_line
 from engine.train.generations.zero_cli import write_reports
+from engine.train.generations.zero_config import config_of_run, keep_config
 from engine.train.generations.zero_progress import rate, read_progress
 from engine.train.generations.zero_report import sheets, status, write_report
 from engine.train.generations.zero_state import State, add_step, write_state
@@ -112,6 +113,13 @@ def test_without_fixed_opponents_there_is_no_table_of_them(folder: Path) -> None
     (folder / "ratings.jsonl").unlink()
     write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0000", 6, 4))
     assert len(sheets(read_progress(folder))) == 2
+
+
+def test_nothing_is_under_way_in_a_complete_run(folder: Path) -> None:
+    keep_config(folder, config_of_run(folder, "tiny", generations=4))
+    assert "now" in dict(sheets(read_progress(folder))[0].rows)
+    keep_config(folder, config_of_run(folder, generations=2))
+    assert "now" not in dict(sheets(read_progress(folder))[0].rows)
 
 
 def test_a_run_that_has_not_begun_has_a_report(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Checkpoints: whole or not there, every tensor checked, the newest kept."""
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -53,6 +54,15 @@ def test_one_that_was_not_finished_is_passed_over_and_cleared_away(tmp_path: Pat
     newest = newest_checkpoint(tmp_path)
     assert newest is not None
     assert newest.tensors("model")["a"].item() == 1.0
+
+
+def test_an_error_of_writing_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*step-00000005\.part/model\.safetensors'"):
+        save_checkpoint(tmp_path, 5, {"model": {"a": torch.zeros(1)}}, {}, keep=2)
 
 
 def test_there_is_none_in_a_new_folder(tmp_path: Path) -> None:

@@ -117,6 +117,15 @@ def test_a_command_that_found_no_data_binds_no_later_one(samples: Path, tmp_path
     assert tomllib.loads((run / "config.toml").read_text())["seed"] == 8
 
 
+def test_a_random_trunk_is_not_frozen(samples: Path, tmp_path: Path) -> None:
+    command = ("run", tmp_path / "run", "--samples", samples, *SETTINGS, *FAST, "--steps", 1)
+    for words in (("--freeze", "trunk"), ("--set", "freeze=trunk")):
+        result = keima(*command, *words)
+        assert result.exit_code == 2
+        assert "--freeze trunk needs --net" in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_whose_hours_are_over_takes_no_further_step(samples: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = ("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 50, "--hours", 1e-9)
@@ -132,7 +141,7 @@ def test_a_folder_of_another_kind_of_run_is_left_alone(samples: Path, tmp_path: 
     run.mkdir()
     (run / "metrics.jsonl").write_text('{"games": 250, "steps": 30}\n')
     result = keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 2)
-    assert "expected metrics of keima train run" in " ".join(result.stderr.split())
+    assert "dqn holds a run of keima train dqn; use another folder" in " ".join(result.stderr.split())
     assert {path.name for path in run.iterdir()} <= {"metrics.jsonl", ".lock"}
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,12 @@ def test_results_speak_for_the_mover() -> None:
 def test_epsilon_falls_over_the_first_half() -> None:
     settings = DqnSettings(games=100)
     assert [settings.epsilon_after(games) for games in (0, 25, 50, 100)] == pytest.approx([1.0, 0.55, 0.1, 0.1])
+
+
+def test_no_game_is_played_beyond_those_asked_for() -> None:
+    learner = Learner(replace(TINY, games=5, at_once=4, longest=1.0))
+    learner.run(lambda games, loss: None)
+    assert learner.played == 5
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_playouts_label_the_games_of_self_play_once(records: Path, tmp_path: Pat
         (["--teacher", "playouts", "--records", "."], "--teacher playouts needs --visits"),
         (["--teacher", "playouts", "--visits", "4", "--samples", "{empty}"], "expected games.sgfl of self-play"),
         (["--teacher", "playouts", "--visits", "4", "--records", ".", "--shaping", "0.5"], "say how many"),
+        (["--teacher", "playouts", "--visits", "4", "--records", "{empty}"], "no position to label in "),
         (["--teacher", "playouts", "--visits", "4", "--records", ".", "--encoder", "none"], "unknown encoder 'none'"),
         (["--teacher", "playouts", "--visits", "4", "--records", "{empty}/x.sgf"], "does not exist"),
         (["--teacher", "playouts", "--visits", "4", "--records", ".", "--hang", "9"], "--hang does nothing with --tea"),
