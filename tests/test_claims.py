@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 import keima
 from engine.records.sgf_writer import write_game
 from engine.support.files import claimed
+from engine.support.run_kinds import MATCH, REVIEW, SELFPLAY, RunKind, claimed_run
 from tests.apps.solve.test_captures import capture_problems
 from tests.positions import random_game
 
@@ -73,6 +74,7 @@ def test_a_folder_that_holds_a_run_of_another_command_is_left_alone(
     [
         (f"zero {OUT} --preset tiny --hours 1e-9", "report.md"),
         (f"train run {OUT} --records {GAMES} --steps 1 --set blocks=1 --set channels=8", "net.safetensors"),
+        (f"train run {OUT} --records {GAMES} --steps 1 --set blocks=1 --set channels=8", "config.toml"),
         (f"selfplay {OUT} --net none --blocks 1 --channels 8 --size 5 --games 1 --processes 1", "games.sgfl"),
     ],
 )
@@ -81,10 +83,19 @@ def test_a_file_that_no_run_has_written_is_not_replaced_by_a_new_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(OUT).mkdir()
-    (Path(OUT) / file).write_text("mine")
+    (Path(OUT) / file).write_text("mine = 1\n")
     result = keima_command(command)
     assert f"{OUT} has {file}, which keima {command.partition(f' {OUT}')[0]} would replace" in result.output
-    assert (result.exit_code, (Path(OUT) / file).read_text()) == (1, "mine")
+    assert (result.exit_code, (Path(OUT) / file).read_text()) == (1, "mine = 1\n")
+
+
+@pytest.mark.parametrize("kind", [MATCH, REVIEW, SELFPLAY])
+def test_files_of_other_programs_are_no_run(kind: RunKind, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("visits = 100\n")
+    (tmp_path / "metrics.jsonl").write_text('{"of": "another program"}\n')
+    (tmp_path / "settings.json").write_text('{"of": "another program"}\n')
+    with claimed_run(tmp_path, kind):
+        pass
 
 
 def test_a_run_may_begin_in_a_folder_of_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

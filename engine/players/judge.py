@@ -199,8 +199,9 @@ def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:
 
 
 def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
-    """Return the living chains beside empty points that all belong to nobody, and of a finished game also the groups
-    beside the same neutral points that live without certain eyes.
+    """Return the living chains beside empty points that all belong to nobody.
+
+    In a finished game, also those of groups of both colors that share neutral points and have no certain eyes.
     """
     own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
     dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]

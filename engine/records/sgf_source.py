@@ -52,6 +52,7 @@ _VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+(?:\]|\\?\Z)"
 _SCAN = re.compile(_VALUE + rb"|[();]", re.DOTALL)
 _SCAN_GAMES = re.compile(_VALUE + rb"|\(\s*;|[()]", re.DOTALL)
 _ROOT = b"(;"
+_MOVE = re.compile(rb";\s*[BW]\s*\[")
 _CHARSET = re.compile(rb"CA\s*\[([^\]]{1,40})\]")
 # Programs write these supersets under the names of the smaller encodings.
 _SUPERSETS = {
@@ -311,10 +312,10 @@ def _closed_tree(text: bytes, start: int, end: int) -> bytes:
     return _ROOT + text[start:end] + b")" * depth
 
 
-def _goes_on(data: bytes, start: int) -> bool:
-    """Return whether a node follows that no game has begun."""
-    tokens = (match.group() for match in _SCAN.finditer(data, start))
-    return next((token for token in tokens if token in (b"(", b")", b";")), b"") == b";"
+def _next_node(data: bytes, start: int) -> int:
+    """Return where the next parenthesis or node begins, the end if none does."""
+    found = (match.start() for match in _SCAN.finditer(data, start) if match.group() in (b"(", b")", b";"))
+    return next(found, len(data))
 
 
 def _start_of_game(data: bytes, name: str) -> re.Match[bytes]:
@@ -413,7 +414,10 @@ def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
             nodes += 1
         elif token == b")":
             end = match.start()
-            if depth == 1 and nodes == 0 and _goes_on(data, match.end()):
+            if depth == 1 and _MOVE.match(data, _next_node(data, match.end())):
+                if nodes > 0:
+                    warnings.append("moves after the end of the game are ignored")
+                    break
                 line = data.count(b"\n", 0, end) + 1
                 raise BadSgf(
                     f'{name}: line {line}: the game ends without a move, and moves follow: is a "]" not escaped?'

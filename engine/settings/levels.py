@@ -65,7 +65,7 @@ _LADDER_19 = _ladder(
 )
 _WEAKEST_PEOPLE = "20k"
 """The weakest people of profiles (`engine.records.human_profiles`)."""
-_FLATTER = 2.5
+_FLATTER, _MOST_FLAT = 2.5, 100.0
 LEVELS: Mapping[int, Mapping[str, Level]] = {9: _LADDER_9, 13: _LADDER_13, 19: _LADDER_19}
 """By the side of the board, how a player of each rank chooses a move."""
 
@@ -124,10 +124,10 @@ def people_of(rank: str, known: KnownPeople, width: int, height: int) -> tuple[s
     ladder's temperatures at both ranks, such that a rank is some 100 Elo (measured with keima-human9).
     """
     ladder, played = _ladder_on(width, height), rank_on(rank, width, height)
-    people = max(played, known.weakest or _WEAKEST_PEOPLE, key=RANKS.index)
+    people = max(played, known.weakest or _WEAKEST_PEOPLE, _WEAKEST_PEOPLE, key=RANKS.index)
     strongest = rank_on(max(played, known.flatter_below or people, key=RANKS.index), width, height)
     flatter = ladder[played].temperature / (ladder[strongest].temperature or 1.0)
-    return f"rank_{people}", max(1.0, flatter**_FLATTER)
+    return f"rank_{people}", min(max(1.0, flatter**_FLATTER), _MOST_FLAT)
 
 
 def level_at(rank: str, width: int, height: int) -> Level | None:

@@ -20,14 +20,15 @@ class RunKind:
     """A command, and what tells its runs from those of others; any one of these is enough.
 
     marks: patterns of files that only this command writes. settings: entries of settings.json, those with None by their
-    name alone. tables: of config.toml; empty for a file that has values but no table, None if it tells nothing.
+    name alone. tables: of config.toml. metric: an entry of the first line of metrics.jsonl.
     writes: files that a new run replaces without looking at them.
     """
 
     command: str
     marks: tuple[str, ...] = ()
     settings: tuple[tuple[str, str | None], ...] = ()
-    tables: frozenset[str] | None = None
+    tables: frozenset[str] = frozenset()
+    metric: str = ""
     writes: tuple[str, ...] = ()
 
     def is_in(self, folder: Path) -> bool:
@@ -38,7 +39,9 @@ class RunKind:
             found = _settings_of(folder)
             if all(name in found and value in (None, found[name]) for name, value in self.settings):
                 return True
-        return self.tables is not None and _has_tables(folder, self.tables)
+        if self.metric and self.metric in _first_metrics(folder):
+            return True
+        return bool(self.tables) and _has_tables(folder, self.tables)
 
 
 ZERO = RunKind(
@@ -50,7 +53,6 @@ ZERO = RunKind(
 TRAIN = RunKind(
     "keima train run",
     ("start.safetensors",),
-    tables=frozenset(),
     writes=(_CONFIG_FILE, "net.safetensors"),
 )
 LEARN = RunKind(
@@ -66,8 +68,8 @@ SOLVE = RunKind("keima solve", settings=(("format", "keima-solve"),), writes=("s
 TUNE = RunKind("keima tune", settings=(("format", "keima-tune"),), writes=("report.json", "tune.png"))
 REVIEW = RunKind("keima review", settings=(("seconds_per_game", None),), writes=("index.html", "ranks.json"))
 LEVELS = RunKind("keima levels --measure", settings=(("levels", None),))
-# These two count only where no other kind is found: other commands write metrics, and samples by board size, too.
-DQN = RunKind("keima train dqn", ("dqn.safetensors", "metrics.jsonl"))
+DQN = RunKind("keima train dqn", ("dqn.safetensors",), metric="against_random")
+# Counts only where no other kind is found: other commands write samples by board size, too.
 SAMPLES = RunKind("keima train samples or convert", ("[0-9]*x[0-9]*/*.safetensors",))
 _KINDS = (ZERO, TRAIN, LEARN, SELFPLAY, DISTILL, BOOK, MATCH, SOLVE, TUNE, REVIEW, LEVELS, DQN, SAMPLES)
 
@@ -75,7 +77,7 @@ _KINDS = (ZERO, TRAIN, LEARN, SELFPLAY, DISTILL, BOOK, MATCH, SOLVE, TUNE, REVIE
 def refuse_other_run(folder: Path, kind: RunKind, failure: type[Exception] = GoError) -> None:
     """Raise `failure` if a folder holds a run of another command, and none of this one."""
     found = [each for each in _KINDS if each.is_in(folder)]
-    found = [each for each in found if each not in (DQN, SAMPLES)] or found
+    found = [each for each in found if each is not SAMPLES] or found
     if found and kind not in found:
         raise failure(f"{folder} holds a run of {found[0].command}; use another folder")
 
@@ -105,11 +107,20 @@ def _settings_of(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _first_metrics(folder: Path) -> dict[str, Any]:
+    """Return the first line of metrics.jsonl; empty if it has none."""
+    try:
+        with (folder / "metrics.jsonl").open(encoding="utf-8") as file:
+            found = json.loads(file.readline())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _has_tables(folder: Path, tables: frozenset[str]) -> bool:
-    """Return whether config.toml has these tables, or, without tables, values and none at all."""
+    """Return whether config.toml has these tables."""
     try:
         found = tomllib.loads((folder / _CONFIG_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
-    there = {name for name, value in found.items() if isinstance(value, dict)}
-    return there >= tables if tables else bool(found) and not there
+    return {name for name, value in found.items() if isinstance(value, dict)} >= tables

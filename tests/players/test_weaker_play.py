@@ -141,6 +141,8 @@ def test_a_human_network_has_a_flatter_policy_below_a_rank_and_the_weakest_peopl
         ("10k", KnownPeople("10k"), ("rank_10k", 1.0)),
         ("1k", KnownPeople("10k", "5k"), ("rank_1k", 1.0)),
         ("1k", KnownPeople("6d"), ("rank_6d", 1.03**2.5)),
+        ("21k", KnownPeople("21k"), ("rank_20k", (7.93 / 7.5) ** 2.5)),
+        ("21k", KnownPeople("10k", "1k"), ("rank_10k", 100.0)),
     ],
 )
 def test_a_rank_imitates_its_people_or_the_weakest_that_a_network_knows(

@@ -273,7 +273,16 @@ def test_moves_after_what_was_meant_as_text_are_not_lost_in_silence() -> None:
     with pytest.raises(BadSgf, match="line 2: the game ends without a move, and moves follow"):
         load_sgf(record)
     assert len(load_sgf(record.replace(b"points]", b"points\\]")).moves) == 2
-    assert load_sgf(b"(;SZ[9])(;SZ[9];B[aa])").moves == (), "another game follows"
+    record = load_sgf(b"(;SZ[9];B[aa]C[a (=6 [points])];W[bb])")
+    assert (len(record.moves), record.warnings) == (1, ("moves after the end of the game are ignored",))
+
+
+@pytest.mark.parametrize(
+    "after", ["(;SZ[9];B[aa])", "&nbsp;", ";a comment", ";(;SZ[9];B[aa])", "</pre>&quot;x[1]&quot;"]
+)
+def test_other_text_after_a_game_without_moves_does_no_harm(after: str) -> None:
+    record = load_sgf(b"(;SZ[9]AB[aa])" + after.encode())
+    assert (record.moves, record.warnings) == ((), ())
 
 
 def test_endless_records_are_refused() -> None:

@@ -54,10 +54,14 @@ def test_weakest_people_of_no_rank_are_refused_and_those_of_other_networks_too(t
     native.write(replace(load(HUMAN), provenance={WEAKEST_PEOPLE: "30k"}), odd)
     with pytest.raises(GoError, match=r"odd.safetensors: weakest people: not a rank: '30k'; expected one such as 10k"):
         open_unprofiled(odd, Computing(precision="fp32", threads=1))
-    result = CliRunner().invoke(
-        keima.main, ["net", "convert", "keima-t7c96", str(tmp_path / "x.safetensors"), "--weakest-people", "9k"]
-    )
-    assert "keima-t7c96 is not a human network: --weakest-people does not apply" in result.output
+    for source, target, reason in (
+        ("keima-t7c96", "x.safetensors", "keima-t7c96 is not a human network: --weakest-people does not apply"),
+        ("keima-human9", "x.bin.gz", "--weakest-people is for files in Keima's format"),
+    ):
+        command = ["net", "convert", source, str(tmp_path / target), "--weakest-people", "9k"]
+        result = CliRunner().invoke(keima.main, command)
+        assert (result.exit_code, reason in result.output) == (1, True)
+        assert not (tmp_path / target).exists()
 
 
 def test_people_of_other_ranks_play_other_moves() -> None:

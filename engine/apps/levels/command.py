@@ -8,7 +8,7 @@ import click
 
 from engine.errors import GoError
 from engine.settings.command import Command, refuse_given
-from engine.settings.levels import LEVELS, ranks_between, side_of_levels
+from engine.settings.levels import LEVELS, KnownPeople, people_of, ranks_between, side_of_levels
 from engine.settings.options import options_of
 from engine.settings.searching import refuse_unused, search_params
 from engine.support.stopping import INTERRUPTED, stopping
@@ -44,21 +44,27 @@ def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
     from engine.evaluators.factory import open_networks
     from engine.evaluators.named import identity_of
     from engine.support.progress import ProgressBar
-    from engine.support.run_kinds import LEVELS, claimed_run
+    from engine.support.run_kinds import LEVELS as KIND
+    from engine.support.run_kinds import claimed_run
 
     refuse_unused(options)
+    if options["human_model"] is not None and options["profile"] is not None:
+        raise click.UsageError("--human-profile does not go with --human-model: each rank imitates its own people")
     between = ranks_between(options["ranks"], size) if options["ranks"] else []
     if len(between) == 1 and not any(options[each] for each in OPPONENTS):
         raise GoError(f"--ranks {between[0]}: a single rank meets nobody without --gnugo or --katago")
     opened = open_networks(options)
     commands = {each: options[each] for each in OPPONENTS if options[each]}
-    identity = identity_of(options["net"], options["profile"] if options["human_model"] is None else None)
-    human = "" if options["human_model"] is None else identity_of(options["human_model"])
-    asked = Measurement(size, options["games"], identity, frozenset(commands), tuple(between), human)
+    identity = identity_of(options["net"], options["profile"])
+    human, known = "", KnownPeople()
+    if opened.human is not None:
+        human, known = identity_of(options["human_model"]), opened.human.facts.people
+    people = {rank: people_of(rank, known, size, size) for rank in LEVELS[size]}
+    asked = Measurement(size, options["games"], identity, frozenset(commands), tuple(between), human, people)
     players = Players(opened, search_params(options["net"], {}, {}), size, commands)
     results: list[Result] = []
     wanted = {*asked.games_in_order()}
-    with claimed_run(out, LEVELS), stopping() as stop, ProgressBar(sys.stderr, len(wanted)) as progress:
+    with claimed_run(out, KIND), stopping() as stop, ProgressBar(sys.stderr, len(wanted)) as progress:
         for results in measure(asked, players, out, stop.is_set):
             # A run may have games of other ranks as well.
             done = sum(each.game in wanted for each in results)

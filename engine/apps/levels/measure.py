@@ -1,8 +1,8 @@
 """Measures the ranks of a board size: which games are played, and the ratings that follow. Stopped runs continue."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ class Measurement:
     """What is measured.
 
     games: of each pairing. opponents: names of the programs that meet some ranks. ranks: that play, empty for all.
-    human: identity of the human network beside the playing one, "" without one.
+    human: identity of the human network beside the playing one, "" without one. people: whom it imitates at each rank,
+    see `people_of`.
     """
 
     size: int
@@ -30,12 +31,13 @@ class Measurement:
     opponents: frozenset[str] = frozenset()
     ranks: tuple[str, ...] = ()
     human: str = ""
+    people: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
     @property
     def fixed(self) -> dict[str, Any]:
         """What must not change when a run continues."""
         levels = {rank: asdict(level) for rank, level in LEVELS[self.size].items()}
-        human = {"human_network": self.human} if self.human else {}
+        human = {"human_network": self.human, "people": dict(self.people)} if self.human else {}
         return {"size": self.size, "network": self.network, **human, "rules": RULES, "levels": levels}
 
     def pairings(self) -> list[tuple[str, str]]:

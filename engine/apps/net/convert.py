@@ -48,8 +48,11 @@ def cli_convert(
     if name is not None:
         spec = replace(spec, name=name)
     if people:
+        option = f"--{next(iter(people)).replace(' ', '-')}"
         if not spec.metadata:
-            raise GoError(f"{source} is not a human network: --{next(iter(people)).replace(' ', '-')} does not apply")
+            raise GoError(f"{source} is not a human network: {option} does not apply")
+        if kind != KEIMA:
+            raise GoError(f"{option} is for files in Keima's format, not {target}")
         spec = replace(spec, provenance={**spec.provenance, **people})
     if kind == ONNX:
         from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx

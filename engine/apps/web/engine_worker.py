@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 _PATIENCE = 600.0
 """Most seconds for a move, a count or the first line of a review: Keima may have to compile its kernels first."""
+_SILENT_SECONDS = 30.0
+"""Most seconds beyond a position's own for the first line of a review about it, once the program has written some."""
 _END_SECONDS = 20.0
 """Most seconds for an analysis to end after an interrupt."""
 _CLOSE_SECONDS = 3.0
@@ -248,6 +250,8 @@ class EngineWorker:
                 for timer in timers:
                     timer.cancel()
                     timer.join()  # it must not interrupt the next analysis
+            if lines.has_answer:
+                self._silent_seconds = min(self._silent_seconds, _SILENT_SECONDS)
         self._session.task_finished(task)
 
     def _analyze(self, task: Task) -> None:

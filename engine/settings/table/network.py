@@ -113,13 +113,24 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     *under(Heading.EXPERT, ("play",), _PROFILE._replace(reason="A person at the terminal has a short first screen.")),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis", "levels"),
+        ("gtp", "play", "analysis"),
         text(
             "human_model",
             "Human network beside the playing one; --human-profile says whom it imitates, the human_... search "
             "parameters what it decides.",
             flags=("--human-model", "-human-model"),
             metavar="FILE",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
+        ("levels",),
+        text(
+            "human_model",
+            "Human network that draws the moves of the ranks, beside the playing one.",
+            metavar="FILE",
+            default_text="none",
+            reason="Here each rank says whom the network imitates.",
         ),
     ),
     *under(

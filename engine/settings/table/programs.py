@@ -413,9 +413,9 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
         choice(
             "weakest_people",
-            "Rank of the weakest people that a human network knows; with --rank, weaker ones have their moves.",
+            "Rank of the weakest people that a human network knows; with --rank, lower ranks play their moves.",
             None,
-            choices=RANKS,
+            choices=RANKS[1:],
             metavar="RANK",
             default_text="as in IN",
         ),

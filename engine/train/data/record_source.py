@@ -7,7 +7,8 @@ of the epoch so far, without playing them, and one block.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -76,7 +77,7 @@ class RecordSource:
         self._processes = usable_cores() if processes is None else processes
         self._tally = Tally() if tally is None else tally
         self._place = _Place()
-        self._batches: Iterator[tuple[Samples, _Place]] | None = None
+        self._batches: Generator[tuple[Samples, _Place], None, None] | None = None
 
     def draw(self) -> Batch:
         """Return the next batch."""
@@ -107,13 +108,26 @@ class RecordSource:
     def restore_priorities(self, stored: Priorities) -> None:
         """Do nothing: games are drawn alike."""
 
-    def _drawn(self, place: _Place) -> Iterator[tuple[Samples, _Place]]:
+    def close(self) -> None:
+        """End the processes that read ahead."""
+        if self._batches is not None:
+            self._batches.close()
+            self._batches = None
+
+    def _drawn(self, place: _Place) -> Generator[tuple[Samples, _Place], None, None]:
         """Yield the batches from a place on, each with the place of the one after it."""
         begun: deque[tuple[int, int]] = deque()
         tasks = self._tasks(place, begun)
         # The workers read the next block, at its full size, while the present one is drawn.
         ahead = max(TASKS_AHEAD * self._processes, self._tasks_of_block(_LAST_DOUBLING))
         results = read_tasks(tasks, self._options, self._processes, ahead)
+        with closing(results):
+            yield from self._blocks(place, results, begun)
+
+    def _blocks(
+        self, place: _Place, results: Iterator[tuple[list[Samples], Tally]], begun: deque[tuple[int, int]]
+    ) -> Iterator[tuple[Samples, _Place]]:
+        """Yield the batches of all blocks from a place on. results: of the tasks, whose places are in `begun`."""
         for block in count(place.block):
             parts: list[Samples] = []
             first = place.epoch, place.task

@@ -10,7 +10,7 @@ rules; a komi of 7.5 under area rules and 6.5 under territory rules, and 0.5 wit
 
 import multiprocessing
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -311,7 +311,7 @@ def read_samples(
 
 def read_tasks(
     tasks: Iterator[Task], options: RecordOptions, processes: int, ahead: int | None = None
-) -> Iterator[tuple[list[Samples], Tally]]:
+) -> Generator[tuple[list[Samples], Tally], None, None]:
     """Yield the samples of each task and the counts of its records, in task order; see `read_samples`.
 
     ahead: tasks that are read before they are asked for, by default TASKS_AHEAD for each process.

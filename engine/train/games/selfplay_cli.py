@@ -179,7 +179,7 @@ def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
 
 def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
     """Return the statistics as a few lines of text. raw: see `_figures`."""
-    if stats.to_play is not None and stats.done >= stats.to_play and stats.games == 0:
+    if raw is None and stats.to_play is not None and stats.done >= stats.to_play and stats.games == 0:
         return f"{out} has {stats.done} games already; play more with a larger --games than {stats.done}"
     figures = _figures(stats, raw)
     lines = [

@@ -94,12 +94,14 @@ def _is_promoted(
 
 
 def _refuse_bare_name(promote: Path, candidate: str) -> None:
-    """Raise UsageError unless a file is named like a network: one called zero9 would hide the shipped network."""
+    """Raise UsageError unless a file is named like the candidate's: one called zero9 would hide the shipped network."""
+    from engine.evaluators.finding import find_network
     from weights.native import SUFFIX
 
-    known = [each for each in dict.fromkeys((Path(candidate).suffix, SUFFIX)) if each]
-    if promote.suffix not in known:
-        raise click.UsageError(f"--promote: expected a file name that ends in {' or '.join(known)}, got {promote}")
+    file = find_network(candidate)
+    suffix = ".bin.gz" if file.name.endswith(".bin.gz") else file.suffix or SUFFIX
+    if not promote.name.endswith(suffix):
+        raise click.UsageError(f"--promote: expected a file name that ends in {suffix}, got {promote}")
 
 
 def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> "tuple[RawNetwork, bytes]":

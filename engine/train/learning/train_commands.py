@@ -35,6 +35,8 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
 
     Raises GoError or WeightsError with one line.
     """
+    from engine.train.data.record_source import RecordSource
+
     if bool(options["records"]) == bool(options["samples"]):
         raise click.UsageError("nothing to learn from: give either --records or --samples")
     if options["records"] and options["prioritize"]:
@@ -57,6 +59,8 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
 
         bar.update("compiling and reading")
         result = train(config, data, path, start=start, report=report, stop=stop)
+        if isinstance(data, RecordSource):
+            data.close()
     if first:
         text = format_metrics(result.figures, "loss", "accuracy")
         stdout.write(f"{path / NET_FILE}: step {result.step}{', ' + text if text else ''}\n")
