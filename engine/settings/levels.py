@@ -121,7 +121,7 @@ def people_of(rank: str, known: KnownPeople, width: int, height: int) -> tuple[s
     """Return whom a human network imitates at a rank, and the temperature of its policy.
 
     Below the weakest people that it knows a rank has their moves. The temperature is a power of the ratio of the
-    ladder's temperatures at both ranks, such that a rank is some 100 Elo (measured with keima-human9).
+    ladder's temperatures at both ranks, such that a rank is some 110 Elo with keima-human9 (docs/performance.md).
     """
     ladder, played = _ladder_on(width, height), rank_on(rank, width, height)
     people = max(played, known.weakest or _WEAKEST_PEOPLE, _WEAKEST_PEOPLE, key=RANKS.index)
