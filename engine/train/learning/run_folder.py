@@ -10,6 +10,7 @@ from engine import __version__
 from engine.nets.spec import PEOPLE, NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.support.run_kinds import TRAIN, refuse_other_run
+from engine.train.learning.metrics import read_metrics
 from engine.train.data.batches import Priorities
 from engine.train.learning.checkpoint import newest_checkpoint, priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
@@ -59,12 +60,14 @@ def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bo
 
     start: the initial network, None for random weights. write: whether to store it in the folder of a new run.
     Raises TrainingError if the run started with another network or with settings that must not change, and GoError if
-    the folder holds a run of another command.
+    the folder holds a run of another command, or metrics of another program.
     """
     path = run / START_FILE
     if path.exists() and (not write or has_begun(run)):
         return _begun(run, config, start, native.read(path))
     refuse_other_run(run, TRAIN)
+    # Called only for its error: the folder may have metrics of another program.
+    read_metrics(run)
     spec = start or new_spec(config)
     if write:
         run.mkdir(parents=True, exist_ok=True)

@@ -136,12 +136,19 @@ def test_a_run_whose_hours_are_over_takes_no_further_step(samples: Path, tmp_pat
     assert (figures_of(run, "step"), len(steps)) == (steps, 1)
 
 
-def test_a_folder_of_another_kind_of_run_is_left_alone(samples: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (', "against_random": 0.5', "dqn holds a run of keima train dqn; use another folder"),
+        ("", "dqn/metrics.jsonl:1: expected metrics of keima train run, with a step, got ['games', 'steps']"),
+    ],
+)
+def test_a_folder_of_another_kind_of_run_is_left_alone(samples: Path, tmp_path: Path, more: str, reason: str) -> None:
     run = tmp_path / "dqn"
     run.mkdir()
-    (run / "metrics.jsonl").write_text('{"games": 250, "steps": 30}\n')
+    (run / "metrics.jsonl").write_text(f'{{"games": 250, "steps": 30{more}}}\n')
     result = keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 2)
-    assert "dqn holds a run of keima train dqn; use another folder" in " ".join(result.stderr.split())
+    assert reason in " ".join(result.stderr.split())
     assert {path.name for path in run.iterdir()} <= {"metrics.jsonl", ".lock"}
 
 
