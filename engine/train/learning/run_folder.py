@@ -10,11 +10,11 @@ from engine import __version__
 from engine.nets.spec import PEOPLE, NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.support.run_kinds import TRAIN, refuse_other_run
-from engine.train.learning.metrics import read_metrics
 from engine.train.data.batches import Priorities
 from engine.train.learning.checkpoint import newest_checkpoint, priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
+from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec, human_spec
 from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
 from engine.train.toml_settings import ConfigError, differences, to_toml
