@@ -66,7 +66,7 @@ def test_katago_answers_what_the_tables_say_that_it_answers(tmp_path: Path) -> N
 
 def test_katago_takes_the_settings_of_the_tables(tmp_path: Path) -> None:
     settings = [found for line in lines() for found in re.findall(r"-override-config ([^` ]+)", line.katago)]
-    assert len(settings) == 2
+    assert len(settings) == 3
     for setting in settings:
         assert len(run("gtp", GTP_CONFIG, ["quit"], tmp_path, setting)) == 1
 
@@ -74,7 +74,7 @@ def test_katago_takes_the_settings_of_the_tables(tmp_path: Path) -> None:
 def test_katago_does_not_know_what_the_tables_say_that_only_keima_knows(tmp_path: Path) -> None:
     lacking = [line for line in lines() if line.katago.startswith(NO)]
     commands = sorted({each for line in lacking for each in gtp_commands(line.keima)})
-    assert "kgs-genmove_cleanup b" in commands
+    assert "keima-prove b" in commands
     for command in commands:
         parts = run("gtp", GTP_CONFIG, [command, "quit"], tmp_path)
         assert parts[0].startswith("?"), (command, parts)
