@@ -253,7 +253,7 @@ def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> 
     """Remove the territory of groups in seki from an area map, in place; return the number of other groups by color."""
     width = int(board[HEADER, WIDTH])
     living = {BLACK: 0, WHITE: 0}
-    for group in [*_groups(board, owner)]:
+    for group in list(_groups(board, owner)):  # the map that they come from changes below
         if seki is None:
             lost, lives = (group.eyes, False) if group.beside and not group.is_sure else ([], True)
         else:

@@ -1,6 +1,7 @@
 """Judges life and death: the owner of each point, dead chains, and chains in seki."""
 
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -204,9 +205,11 @@ def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
     In a finished game, also those of groups of both colors that share neutral points and have no certain eyes.
     """
     own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
-    dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
-    decided = [vertex for vertex, share in own.items() if abs(share) >= _DECIDED]
-    mutual = stones_in_mutual_life(game, dead, decided) if game.is_over else ()
+    mutual: Collection[int] = ()
+    if game.is_over:
+        dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
+        decided = [vertex for vertex, share in own.items() if abs(share) >= _DECIDED]
+        mutual = stones_in_mutual_life(game, dead, decided)
     found = []
     for chain in chains(game):
         share = _own_share(game, chain, ownership)

@@ -65,6 +65,7 @@ _LADDER_19 = _ladder(
 )
 _WEAKEST_PEOPLE = "20k"
 """The weakest people of profiles (`engine.records.human_profiles`)."""
+# The power of the ladder's temperatures in `people_of`, and the largest temperature that a search takes.
 _FLATTER, _MOST_FLAT = 2.5, 100.0
 LEVELS: Mapping[int, Mapping[str, Level]] = {9: _LADDER_9, 13: _LADDER_13, 19: _LADDER_19}
 """By the side of the board, how a player of each rank chooses a move."""

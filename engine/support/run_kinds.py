@@ -1,4 +1,4 @@
-"""The commands that fill a folder: tells whose run a folder holds, so that no command writes into another's."""
+"""The commands that fill a folder, and whose run a folder holds, so that no command writes into another's."""
 
 import json
 import tomllib
@@ -17,7 +17,7 @@ _CONFIG_FILE = "config.toml"
 
 @dataclass(frozen=True)
 class RunKind:
-    """A command, and what tells its runs from those of others; any one of these is enough.
+    """A command, and how its runs differ from those of others; any one of these is enough.
 
     marks: patterns of files that only this command writes. settings: entries of settings.json, those with None by their
     name alone. tables: of config.toml. metric: an entry of the first line of metrics.jsonl.
