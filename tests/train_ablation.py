@@ -28,10 +28,11 @@ from engine.support.plots import new_figure, png
 from engine.support.run_folder import keep_settings
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay_workers import SelfplayWorkers
+from engine.train.generations.first_network import make_first_network
 from engine.train.generations.zero import Bounds, Run, StepStatistics
 from engine.train.generations.zero_config import ZeroConfig, keep_config, read_config
 from engine.train.generations.zero_state import State
-from engine.train.generations.zero_steps import LocalSteps, make_first_network, network_file
+from engine.train.generations.zero_steps import LocalSteps, network_file
 from weights.registry import load
 
 BASE = "as it is"

@@ -79,7 +79,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.NETWORK,
-        ("train run",),
+        ("train run", "zero"),
         text(
             "net",
             "Network to start from, in any format.",

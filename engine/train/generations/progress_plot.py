@@ -110,5 +110,5 @@ def _draw_ratings(axes: "Axes", progress: Progress, scale: float) -> None:
     for number, (player, level) in enumerate(sorted(opponents.items(), key=lambda each: each[1])):
         axes.axhline(level, color=f"C{number % 9 + 1}", linewidth=1, linestyle="--", label=player)
     weakest = origin(progress.matches)
-    axes.set_title(f"Elo above {'the random network' if weakest == player_of(0) else weakest}", fontsize="medium")
+    axes.set_title(f"Elo above {'the first network' if weakest == player_of(0) else weakest}", fontsize="medium")
     axes.legend(fontsize="x-small")

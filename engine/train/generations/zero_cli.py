@@ -43,10 +43,11 @@ def zero(
     settings: tuple[str, ...],
     hours: float | None,
     generations: int | None,
+    net: str | None,
     address: str | None,
     status: bool,
 ) -> None:
-    """Learn from nothing: self-play, training, a gate and ratings, generation after generation.
+    """Learn from nothing, or from a network: self-play, training, a gate and ratings, generation after generation.
 
     RUN is the directory of the run: the networks of all generations, their games, report.md and progress.png. A run
     that was stopped at any moment, even killed, goes on with the same command and the settings of RUN/config.toml.
@@ -58,7 +59,7 @@ def zero(
         return
     from engine.train.generations.zero_config import config_of_run
 
-    config = config_of_run(run, preset, settings, hours, generations)
+    config = config_of_run(run, preset, settings, hours, generations, net)
     if address is not None and config.run.adapted:
         name = config.run.adapted[0]
         raise click.UsageError(f"--ray plays with one komi and no forks: begin the run with --set run.{name}=0")
@@ -80,10 +81,11 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
     The configuration is stored after the first network could be made from it.
     """
+    from engine.train.generations.first_network import make_first_network
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_config import keep_config
     from engine.train.generations.zero_state import STEPS
-    from engine.train.generations.zero_steps import LocalSteps, make_first_network
+    from engine.train.generations.zero_steps import LocalSteps
 
     run = Run(folder)
     make_first_network(folder, config)

@@ -16,7 +16,7 @@ from engine.support.files import write_atomically
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations.gate import GateSettings
 from engine.train.generations.rating import RatingSettings
-from engine.train.learning.train_config import TrainConfig
+from engine.train.learning.train_config import SHAPE, TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
 
 MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "run.trainers", "evaluator.", "cluster.", "rating.")
@@ -40,6 +40,13 @@ class RunSettings:
     """
 
     seed: int = number(1, "Seed of the first network, the games and the batches.")
+    net: str = option(
+        Kind.TEXT,
+        "",
+        "Network that the run begins with, in any format, in place of one with random weights.",
+        metavar="FILE",
+        default_text="random weights",
+    )
     hours: float | None = option(
         Kind.NUMBER, None, "Hours after which the run ends.", least=0, above=True, unit="hours", default_text="no limit"
     )
@@ -48,7 +55,7 @@ class RunSettings:
     )
     games: int = number(500, "Games of a generation.", 1, unit="games")
     first_games: int = number(
-        500, "Games of generation 1: its random network teaches little but the rules.", 1, unit="games"
+        500, "Games of generation 1, whose random network teaches little but the rules.", 1, unit="games"
     )
     reuse: float = number(
         4.0,
@@ -218,7 +225,8 @@ class ZeroConfig:
         if self.run.resign_false_rate and not self.selfplay.no_resign_share:
             raise ValueError("run.resign_false_rate: expected selfplay.no_resign_share above 0, whose games it counts")
         smallest, largest = self.train.board_sizes
-        if not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
+        # A network that is given has sizes of its own, see `first_network`.
+        if not self.run.net and not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
             raise ValueError(f"selfplay.sizes: expected {smallest} to {largest}, got {list(self.selfplay.sizes)}")
 
 
@@ -271,27 +279,38 @@ def config_of_run(
     settings: Sequence[str] = (),
     hours: float | None = None,
     generations: int | None = None,
+    net: str | None = None,
 ) -> ZeroConfig:
     """Return the configuration of a new or existing run.
 
     source: a preset or a file, required only for a new run. settings: override the source, or the run's config.toml.
-    hours, generations: override the bounds.
+    hours, generations, net: override those of [run].
     Raises ConfigError if a new run has no source, or if an existing run has other settings.
     """
     path = folder / CONFIG
     if source is None:
         require_run(folder)
     config = read_file(path, settings) if source is None else read_config(source, settings)
-    bounds = {"hours": hours, "generations": generations}
-    given = {key: value for key, value in bounds.items() if value is not None}
+    options = {"hours": hours, "generations": generations, "net": net}
+    given = {key: value for key, value in options.items() if value is not None}
     try:
         config = replace(config, run=replace(config.run, **given))  # type: ignore[arg-type]
     except ValueError as error:
-        raise ConfigError(f"--hours, --generations: {error}") from error
+        raise ConfigError(f"--hours, --generations, --net: {error}") from error
+    if config.run.net:
+        _refuse_shape(settings)
     if path.exists():
         _refuse_missing_tables(path)
         _refuse_changes(path, read_file(path), config)
     return config
+
+
+def _refuse_shape(settings: Sequence[str]) -> None:
+    """Raise ConfigError on a setting of a random network, which one that is given would ignore."""
+    for key in (setting.partition("=")[0].strip() for setting in settings):
+        # The encoder is that of the games, too.
+        if key != "train.encoder" and key.removeprefix("train.") in SHAPE:
+            raise ConfigError(f"--set {key}: the network of run.net has its own")
 
 
 def require_run(folder: Path) -> None:

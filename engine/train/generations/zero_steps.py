@@ -1,11 +1,11 @@
 """The steps of a generation, from the files of the run folder to its files.
 
-    nets/gen-0000.safetensors ...   the random network, and the candidate of every generation
+    nets/gen-0000.safetensors ...   the first network, and the candidate of every generation
     samples/gen-0001/               its games and samples, see `engine.train.games.selfplay_store`
     train/                          the training run, see `engine.train.learning.train`
     gate.jsonl, ratings.jsonl, matches/   results, and their games
 
-Torch is imported only for training and for the first network.
+Torch is imported only for training.
 """
 
 import math
@@ -316,19 +316,6 @@ def _open(file: Path, computing: Computing, threads: int | None = None) -> Evalu
 def network_file(folder: Path, generation: int) -> Path:
     """Return the network file of a generation in a run folder."""
     return folder / "nets" / (player_of(generation) + SUFFIX)
-
-
-def make_first_network(folder: Path, config: ZeroConfig) -> None:
-    """Make the random network of a run if it does not exist. Raises ConfigError on an impossible shape."""
-    file = network_file(folder, 0)
-    if file.exists():
-        return
-    from engine.train.generations.training import train_config
-    from engine.train.learning.run_folder import new_spec
-
-    spec = new_spec(train_config(config))
-    file.parent.mkdir(exist_ok=True)
-    native.write(replace(spec, name=player_of(0)), file)
 
 
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:

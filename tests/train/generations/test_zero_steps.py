@@ -11,10 +11,11 @@ from engine.support.files import whole_lines
 from engine.train.data.samples import empty_samples, write_shard
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
+from engine.train.generations.first_network import make_first_network
 from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.zero_config import read_config
 from engine.train.generations.zero_state import State
-from engine.train.generations.zero_steps import LocalSteps, make_first_network, network_file
+from engine.train.generations.zero_steps import LocalSteps, network_file
 
 
 class Workers:
