@@ -1,10 +1,14 @@
 """The import arrows of the design: every module stands in one layer and imports only from it or from below."""
 
 import ast
+from collections.abc import Iterable
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from tests.source_trees import tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
@@ -92,17 +96,23 @@ def modules() -> dict[str, ast.Module]:
     for path in sorted(paths):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        trees[name] = ast.parse(path.read_text(encoding="utf-8"))
+        trees[name] = tree_of(path)
     return trees
 
 
 TREES = modules()
 
 
-def imports(name: str, nodes: list[ast.AST] | None = None) -> set[str]:
-    """Return what a module imports anywhere, or in the given nodes: submodules by their full names."""
+@cache
+def imports(name: str) -> frozenset[str]:
+    """Return what a module imports anywhere: submodules by their full names."""
+    return frozenset(imports_of(name, ast.walk(TREES[name])))
+
+
+def imports_of(name: str, nodes: Iterable[ast.AST]) -> set[str]:
+    """Return what some nodes of a module import."""
     found: set[str] = set()
-    for node in nodes if nodes is not None else ast.walk(TREES[name]):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -159,7 +169,7 @@ def test_one_file_imports_private_names_of_numba() -> None:
 def test_gtp_imports_no_numerical_library(name: str) -> None:
     libraries = {each.split(".")[0] for each in imports(name)}
     assert not libraries & {"torch", "openvino", "numba"}
-    at_once = {each.split(".")[0] for each in imports(name, list(TREES[name].body))}
+    at_once = {each.split(".")[0] for each in imports_of(name, TREES[name].body)}
     assert "numpy" not in at_once, "numpy may be imported only in functions that run after the handshake"
 
 

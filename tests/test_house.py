@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import engine
+from tests.source_trees import tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 450
@@ -100,7 +101,7 @@ def functions_of_tests() -> list[tuple[str, ast.AST]]:
     """Return the functions and module bodies under tests/, each with its file and name."""
     found: list[tuple[str, ast.AST]] = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             parts = node.body if isinstance(node, ast.ClassDef) else [node]
             for part in parts:
                 name = getattr(part, "name", "module")
@@ -202,7 +203,7 @@ def test_json_is_written_by_json_text_alone() -> None:
         path.relative_to(ROOT).as_posix()
         for path in tracked_files()
         if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in ("engine", "gtp", "keima.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if (isinstance(node, ast.Attribute) and ast.unparse(node) in ("json.dump", "json.dumps"))
         or (isinstance(node, ast.ImportFrom) and node.module == "json")
     }
@@ -216,7 +217,7 @@ def functions_over_the_limits() -> dict[str, str]:
         if path.suffix != ".py" or path.relative_to(ROOT).parts[0] in ("tests", ".ci"):
             continue
         source = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(tree_of(path)):
             if not isinstance(node, ast.FunctionDef):
                 continue
             given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)

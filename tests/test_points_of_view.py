@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.source_trees import tree_of
+
 ROOT = Path(__file__).resolve().parent.parent
 CONVERSIONS = {
     "engine/color.py: for_color",
@@ -88,7 +90,7 @@ def functions() -> Iterator[tuple[str, ast.AST]]:
         *(path for room in ("engine", "gtp", "weights") for path in (ROOT / room).rglob("*.py")),
     ]
     for path in files:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             for part in node.body if isinstance(node, ast.ClassDef) else [node]:
                 yield f"{path.relative_to(ROOT).as_posix()}: {getattr(part, 'name', 'module')}", part
 

@@ -30,7 +30,7 @@ ROWS = (
     "│ rollout-20 │ gen-0006 │ +3 -7 =0 │ +558 │",
 )
 TITLES = [
-    "Elo above the random network",
+    "Elo above the first network",
     "loss",
     "samples/s and evaluations/s",
     "game length, moves",
