@@ -91,7 +91,12 @@ class RunSettings:
         "0 for one for each GPU.",
         0,
     )
-    first_komi: float = number(0.5, "Mean komi to start with where there is a gain.", 0, unit="points")
+    first_komi: float = number(
+        0.5,
+        "Mean komi to start with where there is a gain; a run that begins with net starts with that of self-play.",
+        0,
+        unit="points",
+    )
 
     def __post_init__(self) -> None:
         """Raise GoError with the field's name on a value out of range."""
@@ -99,8 +104,10 @@ class RunSettings:
 
     def next_komi(self, komi: float | None, black_share: float | None, most: float) -> float:
         """Return the next mean komi. komi, black_share: of the last generation, None if unknown. most: upper bound."""
-        if komi is None or black_share is None:
-            return min(self.first_komi if komi is None else komi, most)
+        if komi is None:
+            return most if self.net else min(self.first_komi, most)
+        if black_share is None:
+            return min(komi, most)
         return min(max(komi + self.komi_gain * (black_share - 0.5), 0.0), most)
 
     @property

@@ -1,6 +1,7 @@
 """Configurations of a run: presets, their overrides, and what a run that goes on accepts."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,7 @@ def test_a_wrong_number_is_named(source: str, setting: str, message: str) -> Non
 def test_the_komi_follows_the_results_within_its_bounds() -> None:
     run = read_config("9x9-cpu").run
     assert run.next_komi(None, None, 7.0) == 0.5
+    assert replace(run, net="zero9").next_komi(None, None, 7.0) == 7.0, "a network that is given does not pass early"
     assert run.next_komi(2.0, 0.75, 7.0) == 3.0
     assert run.next_komi(6.5, 1.0, 7.0) == 7.0
     assert run.next_komi(0.5, 0.0, 7.0) == 0.0
