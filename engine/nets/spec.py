@@ -135,6 +135,8 @@ class Tip:
 
 WEAKEST_PEOPLE, FLATTER_BELOW = PEOPLE = ("weakest people", "flatter below")
 """Entries of a human network's provenance that count (`engine.settings.levels.KnownPeople`), ranks such as `10k`."""
+ORIGIN = "origin"
+"""Entry of the provenance of a run's networks: the name of the network that was given to the run to begin with."""
 
 
 @dataclass(frozen=True, eq=False)

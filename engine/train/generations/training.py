@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from engine.support.cores import usable_cores
 from engine.support.worker_processes import divide_threads
 from engine.train.data.batches import WindowSource
 from engine.train.data.limited_source import LimitedSource
@@ -20,6 +21,7 @@ from engine.train.learning.checkpoint import newest_checkpoint
 from engine.train.learning.devices import Devices, gpus
 from engine.train.learning.train import Progress, TrainResult, train
 from engine.train.learning.train_config import TrainConfig
+from engine.train.toml_settings import ConfigError
 from weights.registry import load
 
 _BATCHES = 1
@@ -45,6 +47,16 @@ def train_config(config: ZeroConfig) -> TrainConfig:
 def check_device(config: ZeroConfig) -> None:
     """Raise TrainingError if this process has no device to train on."""
     Devices(config.train)
+
+
+def check_trainers(config: ZeroConfig) -> None:
+    """Raise ConfigError if a run asks for more processes that train than this machine has GPUs or, without any, cores.
+
+    Two are never refused, so that it can be tried anywhere.
+    """
+    most = (0 if config.train.device == "cpu" else gpus()) or max(2, usable_cores())
+    if config.run.trainers > most:
+        raise ConfigError(f"run.trainers: expected at most {most} on this machine, got {config.run.trainers}")
 
 
 def train_until(

@@ -79,15 +79,19 @@ def _show_status(run: Path, stdout: IO[str]) -> None:
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
     """Start or resume a run and return the exit status: 0, or 130 after Ctrl-C; finished work is kept.
 
-    The configuration is stored after the first network could be made from it.
+    The configuration is stored after the first network could be made from it. What training would refuse is found
+    before any game is played.
     """
     from engine.train.generations.first_network import make_first_network
+    from engine.train.generations.training import check_device, check_trainers
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_config import keep_config
     from engine.train.generations.zero_state import STEPS
     from engine.train.generations.zero_steps import LocalSteps
 
     run = Run(folder)
+    check_device(config)
+    check_trainers(config)
     make_first_network(folder, config)
     keep_config(folder, config)
     bounds = Bounds(config.run.hours, config.run.generations)

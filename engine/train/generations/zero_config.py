@@ -13,6 +13,7 @@ from typing import Any
 from engine.settings.setting import Kind, check_fields, declared, number, option
 from engine.settings.table import settings_on
 from engine.support.files import write_atomically
+from engine.support.json_text import json_text
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations.gate import GateSettings
 from engine.train.generations.rating import RatingSettings
@@ -181,7 +182,7 @@ class WindowSettings:
     beta: float = number(0.4, "Factor of the growth (KataGo: 0.4).", 0, 1)
     prioritize: float = number(0.0, "Exponent a of the sampling probability loss^a; 0 samples uniformly.", 0)
     correct: float = number(
-        0.4, "Exponent b of the importance weights (1 / (N p))^b at the start; it becomes 1 at the end.", 0
+        0.4, "Exponent b of the importance weights (1 / (N p))^b at the start; it rises to 1 until train.steps.", 0
     )
 
     def __post_init__(self) -> None:
@@ -216,6 +217,8 @@ class ZeroConfig:
         train = self.train
         if train.human:
             raise ValueError("train.human: expected false: games of self-play are not those of people with a rank")
+        if train.freeze == "trunk" and not self.run.net:
+            raise ValueError("train.freeze: expected none without run.net: a random trunk would stay random")
         if train.record_shares:
             raise ValueError("train.record_shares: expected none: a run of self-play reads no game records")
         if (train.short_value_weight or train.short_score_weight) and not self.selfplay.records_later:
@@ -295,15 +298,20 @@ def config_of_run(
     Raises ConfigError if a new run has no source, or if an existing run has other settings.
     """
     path = folder / CONFIG
+    if net is not None:
+        if not net:
+            raise ConfigError("--net: a network's name must not be empty")
+        # Among the settings, since a network that is given has board sizes of its own, which are checked then.
+        settings = [*settings, f"run.net={json_text(net)}"]
     if source is None:
         require_run(folder)
     config = read_file(path, settings) if source is None else read_config(source, settings)
-    options = {"hours": hours, "generations": generations, "net": net}
-    given = {key: value for key, value in options.items() if value is not None}
+    bounds = {"hours": hours, "generations": generations}
+    given = {key: value for key, value in bounds.items() if value is not None}
     try:
         config = replace(config, run=replace(config.run, **given))  # type: ignore[arg-type]
     except ValueError as error:
-        raise ConfigError(f"--hours, --generations, --net: {error}") from error
+        raise ConfigError(f"--hours, --generations: {error}") from error
     if config.run.net:
         _refuse_shape(settings)
     if path.exists():

@@ -60,6 +60,8 @@ _RATES = (
 def _totals(progress: Progress) -> Sheet:
     # Of a complete run nothing is under way.
     rows = [*([] if progress.complete else [("now", _now(progress))]), *_time(progress)]
+    if progress.config is not None and progress.config.run.net:
+        rows.append(("began with", progress.config.run.net))
     for figure in ("games", "samples"):
         count = sum(line.get(figure, 0) for line in progress.lines("selfplay"))
         rows.append((figure, f"{count:,}"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine import __version__
-from engine.nets.spec import PEOPLE, NetSpec, WeightsError, tensors
+from engine.nets.spec import ORIGIN, PEOPLE, NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.support.run_kinds import TRAIN, refuse_other_run
 from engine.train.data.batches import Priorities
@@ -115,7 +115,7 @@ def save_run(
     provenance = {"made by": f"keima {__version__} train", "steps": str(step), "samples": str(state["samples"])}
     provenance["started from"] = began
     of_start = learner.net.spec.provenance
-    provenance |= {entry: of_start[entry] for entry in PEOPLE if entry in of_start}
+    provenance |= {entry: of_start[entry] for entry in (*PEOPLE, ORIGIN) if entry in of_start}
     try:
         # Raises too: the weights can be infinite while their average is still finite.
         learner.net.to_spec()

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.nets.spec import NetSpec, WeightsError, tensors
+from engine.nets.random import random_agz_spec
+from engine.nets.spec import DenseValueHead, NetSpec, WeightsError, tensors
 from engine.train.generations.first_network import make_first_network
 from engine.train.generations.zero_config import ZeroConfig, config_of_run, keep_config, read_config
 from engine.train.generations.zero_steps import network_file
+from engine.train.learning.train_config import TrainConfig
 from engine.train.toml_settings import ConfigError
 from weights import native
 from weights.registry import load
@@ -31,7 +34,7 @@ def shipped(name: str) -> NetSpec:
 
 def test_a_run_begins_with_the_weights_of_the_network_that_is_given(tmp_path: Path) -> None:
     first, given = first_network(tmp_path, "zero9"), shipped("zero9")
-    assert (first.name, first.provenance["started from"]) == ("gen-0000", "zero9")
+    assert (first.name, first.provenance["origin"]) == ("gen-0000", "zero9")
     found, expected = dict(tensors(first)), dict(tensors(given))
     assert found.keys() == expected.keys()
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
@@ -53,6 +56,7 @@ def test_the_statistics_of_its_board_sizes_come_along(tmp_path: Path) -> None:
         ("zero9", ["selfplay.encoder=liberties", "train.encoder=liberties"], "run.net: expected inputs liberties"),
         ("zero9", ["train.blocks=6"], "--set train.blocks: the network of run.net has its own"),
         ("no such network", [], "no such network"),
+        ("", [], "--net: a network's name must not be empty"),
     ],
 )
 def test_a_network_that_does_not_fit_the_run_is_refused(
@@ -71,8 +75,34 @@ def test_a_run_goes_on_without_naming_its_network_and_refuses_another(tmp_path: 
         config_of_run(tmp_path, net="keima-b6c96")
 
 
+def test_board_sizes_are_those_of_the_network_and_not_of_the_preset(tmp_path: Path) -> None:
+    assert config_of_run(tmp_path, "tiny", ["selfplay.sizes=[19]"], net="zero9").selfplay.sizes == (19,)
+    with pytest.raises(ConfigError, match="expected 5 to 9, got"):
+        config_of_run(tmp_path, "tiny", ["selfplay.sizes=[19]"])
+
+
+def test_a_network_with_the_value_of_black_is_refused_before_any_game(tmp_path: Path) -> None:
+    spec = random_agz_spec(1, 4, ENCODERS["agz"], 1, 5)
+    assert isinstance(spec.value, DenseValueHead)
+    native.write(replace(spec, value=replace(spec.value, black_view=True)), tmp_path / "black.safetensors")
+    settings = ("selfplay.sizes=[5]", "selfplay.encoder=agz", "train.encoder=agz")
+    with pytest.raises(ConfigError, match=r"expected the value of the side to move, got .* with Black's"):
+        make_first_network(tmp_path, config_of_run(tmp_path, "tiny", settings, net=str(tmp_path / "black.safetensors")))
+
+
+def test_what_is_trained_names_the_network_that_was_given(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from engine.train.learning.learner import Learner
+    from engine.train.learning.run_folder import save_run
+
+    config, net = TrainConfig(), first_network(tmp_path, "zero9")
+    learner = Learner(net, config, torch.device("cpu"))
+    saved = save_run(tmp_path, config, learner, {"step": 1, "samples": 1}, [])
+    assert (saved.provenance["started from"], saved.provenance["origin"]) == ("gen-0000", "zero9")
+
+
 def test_without_a_network_the_run_begins_with_random_weights(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     config: ZeroConfig = read_config("tiny", ["train.blocks=1", "train.channels=4"])
     make_first_network(tmp_path, config)
-    assert "started from" not in native.read(network_file(tmp_path, 0)).provenance
+    assert "origin" not in native.read(network_file(tmp_path, 0)).provenance

@@ -10,14 +10,16 @@ import pytest
 
 from engine.errors import GoError
 from engine.train.generations.trainers import together
-from engine.train.generations.zero_config import CONFIG, read_file
+from engine.train.generations.zero_config import CONFIG, read_config, read_file
 from engine.train.generations.zero_state import State, read_steps
+from engine.train.toml_settings import ConfigError
 from tests.train.generations.zero_runs import finish, networks
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.train.games.selfplay_workers import SelfplayWorkers  # noqa: E402
-from engine.train.generations.training import begun_at  # noqa: E402
+from engine.train.generations import training  # noqa: E402
+from engine.train.generations.training import begun_at, check_trainers  # noqa: E402
 from engine.train.generations.zero_steps import LocalSteps  # noqa: E402
 from engine.train.learning.device_batch import TrainingError  # noqa: E402
 from engine.train.learning.devices import Devices  # noqa: E402
@@ -85,3 +87,11 @@ def test_with_more_processes_a_generation_that_has_its_steps_already_takes_none_
     steps = LocalSteps(tmp_path, config, Event(), lambda _: None, lambda: 0.0, cast(SelfplayWorkers, None))
     found = steps.train(State(1, "train", 0))
     assert (found["steps"], found["sitting_samples"]) == (begun, 0)
+
+
+def test_a_run_with_more_trainers_than_the_machine_can_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "usable_cores", lambda: 4)
+    monkeypatch.setattr(training, "gpus", lambda: 0)
+    check_trainers(read_config("tiny", ["run.trainers=4"]))
+    with pytest.raises(ConfigError, match=r"run\.trainers: expected at most 4 on this machine, got 999"):
+        check_trainers(read_config("tiny", ["run.trainers=999"]))

@@ -74,6 +74,7 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),
         ("tiny", "train.human=true", r"train\.human: expected false"),
         ("tiny", "train.record_shares=[0.5]", r"train\.record_shares: expected none"),
+        ("tiny", "train.freeze=trunk", r"train\.freeze: expected none without run\.net"),
         ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
     ],
 )
