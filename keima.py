@@ -264,7 +264,7 @@ def idle_command(options: dict[str, Any]) -> Callable[[int, int], list[str]] | N
 
     net = network_named(options["net"])
     threads = [] if options["threads"] is None else ["--threads", str(options["threads"])]
-    words = [*this_program(), "bench", "--choose", "--net", str(net), *threads]
+    words = [*this_program(), "bench", "--choose", "--once", "--net", str(net), *threads]
     return None if net is None else lambda width, height: [*words, "--size", f"{width}x{height}"]
 
 

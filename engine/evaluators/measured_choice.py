@@ -28,6 +28,7 @@ from engine.support.json_text import json_text
 _FOLDER = "speeds"
 _LONGEST = 1 << 16
 """Bytes of a file; larger ones are not ours."""
+_MOST_BOARDS = 32
 _SECONDS = 1.0
 """For all measurements together, without loading and compiling."""
 _ROUNDS = 4
@@ -58,7 +59,7 @@ Pair = tuple[str, str]
 
 
 class Measurement(NamedTuple):
-    """Positions/s by backend and precision, the rule's choice first, on the board that was measured last."""
+    """Positions/s by backend and precision, the rule's choice first, on a board."""
 
     board: str
     speeds: Mapping[Pair, float]
@@ -72,21 +73,37 @@ class Measurement(NamedTuple):
         return max(faster, key=self.speeds.__getitem__, default=rule)
 
 
-def remembered(spec: NetSpec, threads: int | None) -> Measurement | None:
-    """Return the last measurement of a network on this machine; None without one, and for a damaged file."""
+def remembered(spec: NetSpec, threads: int | None, board: str | None = None) -> Measurement | None:
+    """Return what was measured for a network on this machine; None without it, and for a damaged file.
+
+    board: the last one that was in use if None, since sessions begin before they know their board.
+    """
+    last, found = _read(spec, threads)
+    return found.get(last if board is None else board)
+
+
+def _read(spec: NetSpec, threads: int | None) -> tuple[str, dict[str, Measurement]]:
+    """Return the board that was in use last, and the measurements by their boards."""
     file = _file(spec, threads)
     try:
         if file is None or file.stat().st_size > _LONGEST:
-            return None
-        found = json.loads(file.read_text(encoding="utf-8"))
-        speeds = {_pair(name): float(speed) for name, speed in found["speeds"].items()}
-        if speeds and all(math.isfinite(speed) and speed > 0 for speed in speeds.values()):
-            return Measurement(str(found["board"]), speeds)
+            return "", {}
+        content = json.loads(file.read_text(encoding="utf-8"))
+        measured = {board: _measurement(board, speeds) for board, speeds in content["boards"].items()}
+        return str(content["last"]), measured
     except FileNotFoundError:
-        return None
+        pass
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         _LOG.info("no measured speeds: %s: %s", file, error)
-    return None
+    return "", {}
+
+
+def _measurement(board: str, speeds: Mapping[str, float]) -> Measurement:
+    """Return a measurement of a file. Raises ValueError, AttributeError or TypeError if it is none."""
+    found = {_pair(name): float(speed) for name, speed in speeds.items()}
+    if not found or not all(math.isfinite(speed) and speed > 0 for speed in found.values()):
+        raise ValueError(f"{board}: expected positive speeds, got {speeds}")
+    return Measurement(board, found)
 
 
 def _pair(name: str) -> Pair:
@@ -95,15 +112,19 @@ def _pair(name: str) -> Pair:
 
 
 def remember(spec: NetSpec, threads: int | None, measurement: Measurement) -> None:
-    """Keep a measurement for later sessions. What cannot be written is measured again."""
+    """Keep a measurement for later sessions, of which the next begins with its board.
+
+    What cannot be written is measured again.
+    """
     file = _file(spec, threads)
     if file is None:
         return
-    content = {
-        "network": spec.name,
-        "board": measurement.board,
-        "speeds": {" ".join(pair): round(speed, 1) for pair, speed in measurement.speeds.items()},
-    }
+    _, measured = _read(spec, threads)
+    # The newest last, and no more than people use.
+    measured.pop(measurement.board, None)
+    kept = [*list(measured.values())[1 - _MOST_BOARDS :], measurement]
+    boards = {each.board: {" ".join(pair): round(speed, 1) for pair, speed in each.speeds.items()} for each in kept}
+    content = {"network": spec.name, "last": measurement.board, "boards": boards}
     try:
         make_private(file.parent)
         write_atomically(file, json_text(content, indent=1))

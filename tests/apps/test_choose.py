@@ -9,7 +9,7 @@ import pytest
 from engine.apps.bench import choose
 from engine.apps.bench.choose import cli_choose
 from engine.evaluators.kernel_backend import NumbaBackend
-from engine.evaluators.measured_choice import Measurement, remembered
+from engine.evaluators.measured_choice import Measurement, remember, remembered
 from engine.evaluators.network import Backend
 from engine.evaluators.rounding_loss import loss_of
 from engine.nets.spec import NetSpec, PolicyHead
@@ -49,7 +49,7 @@ def rounded(monkeypatch: pytest.MonkeyPatch) -> dict[str, NetSpec]:
 
 
 def test_int8_is_chosen_where_it_is_faster_and_loses_little(rounded, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli_choose("net", (7, 7), 1, as_json=False) == 0
+    assert cli_choose("net", (7, 7), 1, once=False, as_json=False) == 0
     assert "auto takes numba int8" in capsys.readouterr().out
     kept = remembered(SPEC, 1)
     assert kept is not None
@@ -60,7 +60,7 @@ def test_int8_that_changes_the_answers_is_not_measured_and_the_reason_is_said(
     rounded, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rounded["int8"] = ROUGH
-    assert cli_choose("net", (7, 7), 1, as_json=False) == 0
+    assert cli_choose("net", (7, 7), 1, once=False, as_json=False) == 0
     said, why = capsys.readouterr()
     assert "not int8: on 7x7 it would change winrates by 0.000 and the policy by " in why
     assert "not int8: on 9x9 " in why
@@ -71,6 +71,20 @@ def test_int8_that_changes_the_answers_is_not_measured_and_the_reason_is_said(
     assert list(kept.speeds) == [("numba", "fp32")]
 
 
+def test_once_measures_a_board_that_has_no_measurement_and_no_other(
+    rounded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli_choose("net", (9, 9), 1, once=True, as_json=False) == 0
+    first = capsys.readouterr().out
+    remember(SPEC, 1, Measurement("19x19", {("numba", "fp32"): 1.0}))
+    monkeypatch.setattr(choose, "measure", lambda *given: pytest.fail("measured again"))
+    assert cli_choose("net", (9, 9), 1, once=True, as_json=False) == 0
+    assert capsys.readouterr().out == first
+    kept = remembered(SPEC, 1)
+    assert kept is not None
+    assert kept.board == "9x9"
+
+
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_the_json_is_one_object_whatever_else_is_said(
     rounded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, is_busy: bool
@@ -78,7 +92,7 @@ def test_the_json_is_one_object_whatever_else_is_said(
     rounded["int8"] = ROUGH
     if is_busy:
         monkeypatch.setattr(choose, "measure", lambda *given: None)
-    assert cli_choose("net", (7, 7), 1, as_json=True) == is_busy
+    assert cli_choose("net", (7, 7), 1, once=False, as_json=True) == is_busy
     assert json.loads(capsys.readouterr().out)["chosen"] == (None if is_busy else "numba fp32")
 
 

@@ -103,6 +103,27 @@ def test_measurements_are_of_one_network_processor_version_and_number_of_threads
     assert remembered(SPEC, 2) == FOUND
 
 
+def test_each_board_has_a_measurement_and_sessions_begin_with_that_of_the_last_one() -> None:
+    large = Measurement("19x19", {PAIRS[0]: 40.0, PAIRS[1]: 30.0})
+    remember(SPEC, 2, FOUND)
+    remember(SPEC, 2, large)
+    assert remembered(SPEC, 2) == remembered(SPEC, 2, "19x19") == large
+    assert remembered(SPEC, 2, "9x9") == FOUND
+    assert remembered(SPEC, 2, "13x13") is None
+    remember(SPEC, 2, FOUND)
+    assert remembered(SPEC, 2) == FOUND
+    assert remembered(SPEC, 2, "19x19") == large
+
+
+def test_a_few_boards_are_kept_those_of_the_last_measurements() -> None:
+    for side in range(2, 26):
+        remember(SPEC, 2, FOUND._replace(board=f"{side}x{side}"))
+    for side in range(2, 19):
+        remember(SPEC, 2, FOUND._replace(board=f"{side}x25"))
+    assert remembered(SPEC, 2, "9x25") is not None
+    assert remembered(SPEC, 2, "9x9") is None
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -110,15 +131,18 @@ def test_measurements_are_of_one_network_processor_version_and_number_of_threads
         "{",
         "[]",
         "null",
-        '{"board": "9x9"}',
-        '{"board": "9x9", "speeds": {}}',
-        '{"board": "9x9", "speeds": []}',
-        '{"board": "9x9", "speeds": {"numba": 1.0}}',
-        '{"board": "9x9", "speeds": {"numba fp32": -1.0}}',
-        '{"board": "9x9", "speeds": {"numba fp32": NaN}}',
-        '{"board": "9x9", "speeds": {"numba fp32": "fast"}}',
+        '{"last": "9x9"}',
+        '{"last": "9x9", "boards": []}',
+        '{"last": "9x9", "boards": {"9x9": {}}}',
+        '{"last": "9x9", "boards": {"9x9": []}}',
+        '{"last": "9x9", "boards": {"9x9": {"numba": 1.0}}}',
+        '{"last": "9x9", "boards": {"9x9": {"numba fp32": -1.0}}}',
+        '{"last": "9x9", "boards": {"9x9": {"numba fp32": NaN}}}',
+        '{"last": "9x9", "boards": {"9x9": {"numba fp32": "fast"}}}',
+        '{"boards": {"9x9": {"numba fp32": 1.0}}}',
+        '{"last": "19x19", "boards": {"9x9": {"numba fp32": 1.0}}}',
         "[" * 60_000,
-        " " * 70_000 + '{"board": "9x9", "speeds": {"numba fp32": 1.0}}',
+        " " * 70_000 + '{"last": "9x9", "boards": {"9x9": {"numba fp32": 1.0}}}',
     ],
 )
 def test_damaged_files_are_ignored(folder: Path, damage: str) -> None:
@@ -143,6 +167,14 @@ def test_auto_takes_what_was_measured_and_a_named_backend_or_precision_counts_mo
 @pytest.mark.parametrize("pair", [("numba", "int8"), ("openvino", "bf16"), ("torch", "fp32"), ("numba", "bf16")])
 def test_what_this_machine_does_not_compute_any_more_is_not_taken(makes, pair: tuple[str, str]) -> None:
     remember(SPEC, 2, Measurement("9x9", {pair: 100.0}))
+    make_backend(SPEC, threads=2).close()
+    assert makes == []
+
+
+def test_fp16_is_for_those_who_ask_for_it_however_fast(makes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "full_speed", lambda spec, name: ("fp32", "fp16") if name == "openvino" else ())
+    assert ("openvino", "fp16") not in cpu_candidates(SPEC)
+    remember(SPEC, 2, Measurement("9x9", {("openvino", "fp32"): 100.0, ("openvino", "fp16"): 300.0}))
     make_backend(SPEC, threads=2).close()
     assert makes == []
 

@@ -9,23 +9,33 @@ from typing import Any
 from engine.apps.bench.effort import Size, name_of
 from engine.evaluators.backends import backend_of, cpu_candidates
 from engine.evaluators.finding import find_network
-from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember
+from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember, remembered
 from engine.evaluators.network import Backend
 from engine.evaluators.rounding_loss import MOST_LOST, loss_of
 from engine.nets.spec import NetSpec
 from engine.support.json_text import json_text
 from weights.registry import load
+from weights.sized import text_of
 
 _BYTES = ("numba", "int8")
 _NICENESS = 10
 """Added to the priority's number: a search must not wait for the measurement."""
 
 
-def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> int:
-    """Measure the network on one board, keep and print the result, and return the exit status: 1 on a busy machine."""
+def cli_choose(net: str | Path, size: Size, threads: int, *, once: bool, as_json: bool) -> int:
+    """Measure the network on one board, keep and print the result, and return the exit status: 1 on a busy machine.
+
+    once: take what was measured on this board before.
+    """
     with suppress(OSError, AttributeError):  # Windows has no nice
         os.nice(_NICENESS)
     spec = load(find_network(net))
+    known = remembered(spec, threads, text_of(size)) if once else None
+    if known is not None:
+        # The next session begins with the choice for this board.
+        remember(spec, threads, known)
+        _print(known, as_json=as_json)
+        return 0
     pairs = cpu_candidates(spec)
     if not pairs or not is_measurable(spec, *size):
         why = "an evaluation takes too long, or nothing computes it"

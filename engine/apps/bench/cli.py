@@ -48,7 +48,7 @@ def bench(**options: Any) -> None:
     has_choice = options.pop("chooses")
     has_shapes, shapes = options.pop("shapes"), options.pop("shape_names")
     if options.pop("quality"):
-        refuse_given({"chooses", "shapes", "shape_names", *_SPEEDS}, "does nothing with --quality")
+        refuse_given({"chooses", "once", "shapes", "shape_names", *_SPEEDS}, "does nothing with --quality")
         sys.exit(_quality(options))
     refuse_given(_QUALITY, "is only for --quality")
     for name in _QUALITY:
@@ -58,6 +58,8 @@ def bench(**options: Any) -> None:
             {"shapes", "shape_names", *_SPEEDS, *_EVALUATING} - {"net", "threads"}, "does nothing with --choose"
         )
         sys.exit(_choose(options))
+    refuse_given({"once"}, "is only for --choose")
+    del options["once"]
     if has_shapes:
         unused = {"net", "profile", "katago", "cold", "memory_visits"}
         refuse_given(unused, "does nothing with --shapes")
@@ -123,7 +125,8 @@ def _choose(options: dict[str, Any]) -> int:
     net, sizes = network_named(options["net"]), options["sizes"] or ((19, 19),)
     if net is None or len(sizes) > 1:
         raise click.UsageError("--choose measures one network on one --size")
-    return cli_choose(net, sizes[0], options["threads"] or usable_cores(), as_json=options["as_json"])
+    threads = options["threads"] or usable_cores()
+    return cli_choose(net, sizes[0], threads, once=options["once"], as_json=options["as_json"])
 
 
 def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
