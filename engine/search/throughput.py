@@ -25,6 +25,8 @@ LOST_IN_FLIGHT = 0.07
 
 At 400 visits 7 of them lost 0.3 % winrate and 0.03 to 0.05 points a move on 9x9 (`virtual_loss` 0.2 and 0.5), where a
 doubling gained 0.7 % and 0.025 points; at 100 visits the loss in winrate was within the noise (docs/performance.md).
+With `virtual_loss` 1, the default, 7 of them lost 0.97 % (0.11 to 2.09) there, 0.02 % (-0.33 to 0.30) less than with
+0.3 on other positions: what a position in flight costs is known to a factor of three at best.
 """
 FREE_IN_FLIGHT = 0.067
 """Doublings that positions in flight may cost a search that visits limit: 10 Elo, of about 150 for a doubling."""

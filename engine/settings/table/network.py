@@ -145,7 +145,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis", "solve", "review", "explain", "levels", "book build"),
+        tuple(each for each in _COMPUTING if each not in ("bench", "selfplay", "train gate")),
         choice(
             "device",
             "Device of inference: the CPU, a GPU by PyTorch (CUDA, ROCm, XPU or MPS), or a GPU or NPU by OpenVINO "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.train.teaching.teacher import Teacher
 
 PLAYOUTS = "playouts"
-_OF_NETWORKS = ("symmetries", "backend", "precision", "profile")
+_OF_NETWORKS = ("symmetries", "backend", "precision", "device", "profile")
 # Options that do nothing with other teachers.
 _OF_PROGRAMS = ("programs", "hang")
 _SELFPLAY_GAMES = "games.sgfl"
