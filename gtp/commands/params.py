@@ -9,6 +9,7 @@ from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.support.json_text import json_text
 from gtp.args import expect
 from gtp.errors import GtpError
+from gtp.katago_names import why_no_effect
 from gtp.params import PARAMS, Param, refuse_human_params
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler, SessionConfig
@@ -82,7 +83,8 @@ def _param(name: str) -> Param:
     """Return the parameter of a name. Raises GtpError if there is none."""
     param = PARAMS.get(name)
     if param is None:
-        raise GtpError(f"unknown parameter {name!r}")
+        reason = why_no_effect(name)
+        raise GtpError(f"unknown parameter {name!r}" if reason is None else f"{name} has no effect: {reason}")
     return param
 
 
