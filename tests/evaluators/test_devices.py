@@ -167,6 +167,36 @@ def test_devices_that_a_backend_does_not_have_are_refused(device: str, backend: 
         make_backend(SPEC, backend, device=device)
 
 
+@pytest.mark.parametrize(
+    ("device", "precision", "others"),
+    [
+        ("gpu", "int8", "fp32 or bf16 or fp16"),
+        ("gpu", "int16", "fp32 or bf16 or fp16"),
+        ("openvino:GPU", "bf16", "fp16 or fp32"),
+        ("openvino:NPU", "int8", "fp16 or fp32"),
+    ],
+)
+def test_a_precision_that_no_such_device_computes_is_refused(
+    machine, caplog: pytest.LogCaptureFixture, device: str, precision: str, others: str
+) -> None:
+    machine()
+    expected = f"--device {device} does not compute in {precision}: choose {others}, or --device cpu"
+    with pytest.raises(GoError, match=f"^{expected}$"):
+        make_backend(SPEC, precision=precision, device=device)
+    assert caplog.messages == []
+
+
+def test_auto_does_not_try_devices_that_do_not_compute_in_the_precision(
+    machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = machine(gpu=GoError("tried"), openvino_gpu=GoError("tried"))
+    assert make_backend(SPEC, precision="int8") is made["cpu"]
+    assert caplog.messages == []
+    machine(gpu=GoError("tried"), openvino_gpu=GoError("not tried"))
+    make_backend(SPEC, precision="bf16")
+    assert caplog.messages == [f"gpu does not compute network {SPEC.name}: tried"]
+
+
 def test_a_gpu_is_found_by_the_names_that_torch_has_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(devices, "has_other_gpu", lambda: True)
