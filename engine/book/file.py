@@ -100,6 +100,27 @@ def read(path: str | os.PathLike[str]) -> tuple[About, Entries]:
     if size > _MAX_FILE:
         raise _wrong(name, f"at most {_MAX_FILE} bytes", f"{size}")
     content = file.read_bytes()
+    header, start = _begun(name, content)
+    about = _about(name, header)
+    positions, moves, checksum = (_count(name, header, key) for key in ("positions", "moves", "crc32"))
+    data = _unpacked(name, content[start:], _bytes(positions, moves))
+    if zlib.crc32(data) != checksum:
+        raise _wrong(name, f"arrays with CRC-32 {checksum}", f"{zlib.crc32(data)}")
+    entries = _split(data, positions, moves)
+    _check(name, about, entries)
+    return about, entries
+
+
+def read_about(path: str | os.PathLike[str]) -> About:
+    """Read what a book is for, without its arrays. Raises BookError for a file without a book's header, OSError."""
+    name = os.fspath(path)
+    with Path(path).open("rb") as file:
+        content = file.read(len(_FIRST_LINE) + _LENGTH_BYTES + _MAX_HEADER)
+    return _about(name, _begun(name, content)[0])
+
+
+def _begun(name: str, content: bytes) -> tuple[dict[str, Any], int]:
+    """Return the header, and where the arrays begin."""
     if not content.startswith(_FIRST_LINE):
         is_other = content.startswith(MAGIC)
         got = content.partition(b"\n")[0][:40] if is_other else content[: len(_FIRST_LINE)]
@@ -108,15 +129,7 @@ def read(path: str | os.PathLike[str]) -> tuple[About, Entries]:
     length = int.from_bytes(content[len(_FIRST_LINE) : start], "little")
     if not 0 < length <= min(_MAX_HEADER, len(content) - start):
         raise _wrong(name, f"a header of 1 to {min(_MAX_HEADER, max(0, len(content) - start))} bytes", f"{length}")
-    header = _header(name, content[start : start + length])
-    about = _about(name, header)
-    positions, moves, checksum = (_count(name, header, key) for key in ("positions", "moves", "crc32"))
-    data = _unpacked(name, content[start + length :], _bytes(positions, moves))
-    if zlib.crc32(data) != checksum:
-        raise _wrong(name, f"arrays with CRC-32 {checksum}", f"{zlib.crc32(data)}")
-    entries = _split(data, positions, moves)
-    _check(name, about, entries)
-    return about, entries
+    return _header(name, content[start : start + length]), start + length
 
 
 def _wrong(name: str, expected: str, got: str) -> BookError:

@@ -101,10 +101,31 @@ def solve(out: Path, size: tuple[int, int], rules: str, plies: int, max_memory: 
     from engine.support.files import require_writable
 
     require_writable(out)
+    read_rules = parse_rules(rules)
+    _require_no_other(out, size, read_rules)
     if size[0] * size[1] <= MOST_POINTS:
-        _solve_by_rounds(out, size, parse_rules(rules))
+        _solve_by_rounds(out, size, read_rules)
     else:
-        sys.exit(_prove_whole_board(out, size, parse_rules(rules), plies, max_memory))
+        sys.exit(_prove_whole_board(out, size, read_rules, plies, max_memory))
+
+
+def _require_no_other(out: Path, size: tuple[int, int], rules: "Rules") -> None:
+    """Raise GoError if OUT is a file other than the book of an earlier solution of this board under these rules."""
+    from engine.book.file import read_about
+    from engine.errors import GoError
+    from engine.rules import rules_text
+
+    # Pipes and devices are written to, and have nothing to lose.
+    if not out.is_file():
+        return
+    about = read_about(out)
+    for expected, got in (
+        ("exact values", "searches" if about.visits else "exact values"),
+        (f"{size[0]}x{size[1]}", f"{about.width}x{about.height}"),
+        (f"rules {rules_text(rules)}", f"rules {rules_text(about.rules)}"),
+    ):
+        if expected != got:
+            raise GoError(f"{out}: would be overwritten: expected a book of {expected}, got one of {got}")
 
 
 def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules") -> None:
