@@ -150,6 +150,8 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["bench", "--choose", "--backend", "torch"], "--backend does nothing with --choose"),
         (["bench", "--shapes", "--katago", "x"], "--katago does nothing with --shapes"),
         (["bench", "--quality", "--runs", "3"], "--runs does nothing with --quality"),
+        (["book", "solve", "x.book", "--moves", "4"], "--moves is only for boards of more than 16 points"),
+        (["book", "solve", "x.book", "--max-memory", "5"], "--max-memory is only for boards of more than 16 points"),
         (["book", "use", "7x7", "--size", "9"], "--size: the book decides this"),
         (["book", "use", "7x7", "--komi=3"], "--komi=3: the book decides this"),
         (["gtp", "--net", "none", "--connections", "3"], "--connections is only for --listen"),

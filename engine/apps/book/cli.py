@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.settings.command import Command, Group, search_keys
+from engine.settings.command import Command, Group, refuse_given, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
 
@@ -100,10 +100,13 @@ def solve(out: Path, size: tuple[int, int], rules: str, plies: int, max_memory: 
     from engine.rules import parse_rules
     from engine.support.files import require_writable
 
+    is_small = size[0] * size[1] <= MOST_POINTS
+    if is_small:
+        refuse_given({"plies", "max_memory"}, f"is only for boards of more than {MOST_POINTS} points")
     require_writable(out)
     read_rules = parse_rules(rules)
     _require_no_other(out, size, read_rules)
-    if size[0] * size[1] <= MOST_POINTS:
+    if is_small:
         _solve_by_rounds(out, size, read_rules)
     else:
         sys.exit(_prove_whole_board(out, size, read_rules, plies, max_memory))
