@@ -145,7 +145,13 @@ def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
 def _quality(options: dict[str, Any]) -> int:
     """Run `keima bench --quality` and return the exit status."""
     from engine.apps.quality.run import cli_quality
-    from engine.apps.quality.settings import DEFAULT_SECONDS, DEFAULT_SIZES, DEFAULT_VISITS, QualitySettings
+    from engine.apps.quality.settings import (
+        DEFAULT_SECONDS,
+        DEFAULT_SIZES,
+        DEFAULT_VISITS,
+        QualitySettings,
+        require_deeper,
+    )
     from engine.evaluators.factory import Computing, open_network, open_rollouts
     from engine.evaluators.named import identity_of
 
@@ -158,10 +164,12 @@ def _quality(options: dict[str, Any]) -> int:
 
         katago = f"{katago} {joined(['-model', str(find_network(file))])}"
     has_limit = options["visits"] or options["move_seconds"]
+    visits = (options["visits"] or ()) if has_limit else DEFAULT_VISITS
+    require_deeper(options["reference_visits"], visits)
     asked = QualitySettings(
         network=identity_of(options["net"], options["profile"]),
         sizes=options["sizes"] or DEFAULT_SIZES,
-        visits=(options["visits"] or ()) if has_limit else DEFAULT_VISITS,
+        visits=visits,
         seconds=options["move_seconds"] if has_limit else DEFAULT_SECONDS,
         base=options["settings"],
         katago=katago,
