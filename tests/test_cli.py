@@ -149,6 +149,11 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["levels", "--size", "9", "--gnugo", "gnugo"], "--gnugo is only for --measure"),
         (["bench", "--choose", "--backend", "torch"], "--backend does nothing with --choose"),
         (["bench", "--shapes", "--katago", "x"], "--katago does nothing with --shapes"),
+        (["bench", "--net", "x", "--katago", "no-such-program"], "got 'no-such-program': no such program"),
+        (
+            ["bench", "--quality", "--net", "x", "--katago", "no-such-program gtp"],
+            "'no-such-program gtp': no such program",
+        ),
         (["bench", "--quality", "--runs", "3"], "--runs does nothing with --quality"),
         (["book", "solve", "x.book", "--moves", "4"], "--moves is only for boards of more than 16 points"),
         (["book", "solve", "x.book", "--max-memory", "5"], "--max-memory is only for boards of more than 16 points"),

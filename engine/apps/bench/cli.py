@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.settings.command import Command, refuse_given, search_keys
-from engine.settings.commands import well_quoted
+from engine.settings.commands import require_program, well_quoted
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused
 from engine.support.command_line import joined
 from engine.support.cores import usable_cores
-from engine.support.installation import this_program
+from engine.support.installation import this_program, with_own_path
 from engine.support.stopping import interrupting
 from weights.shipped import NO_NETWORK, network_named
 
@@ -77,6 +77,8 @@ def _speeds(options: dict[str, Any]) -> int:
     net, backend, precision, profile, threads, katago = (options.pop(name) for name in _EVALUATING)
     if katago and net in (None, NO_NETWORK):
         raise click.UsageError("--katago needs the --net that both evaluate")
+    if katago:
+        require_program("--katago", katago)
     file, count = network_named(net), threads or usable_cores()
     factories: dict[tuple[str, str], Callable[[], Evaluator]] = {
         ("uniform", NO_PRECISION): UniformEvaluator,
@@ -160,6 +162,7 @@ def _quality(options: dict[str, Any]) -> int:
     if katago and file is None:
         raise click.UsageError("--katago needs the --net that both evaluate")
     if katago and file is not None:
+        require_program("--katago", with_own_path(katago))
         from engine.evaluators.finding import find_network
 
         katago = f"{katago} {joined(['-model', str(find_network(file))])}"
