@@ -86,7 +86,8 @@ def test_the_session_ponders_only_on_request(started: list[tuple[object, object]
 
 
 def test_nothing_heavy_is_imported_before_the_handshake() -> None:
-    script = "import sys, keima, gtp.session, engine.search.params; print(*sys.modules)"
+    names = ("keima", "gtp.session", "engine.search.params", "engine.search.memory_header", "engine.book.finding")
+    script = f"import sys, {', '.join(names)}; print(*sys.modules)"
     listed = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "gtp.session" in listed.stdout.split()
     assert HEAVY & set(listed.stdout.split()) == set()
@@ -171,6 +172,9 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--net", "none", "--human-profile", "rank_5k"], "--human-profile is for human networks"),
         (["--net", "none", "--precision", "int8"], "--net none plays without one"),
         (["--net", "none", "--backend", "torch"], "--net none plays without one"),
+        (["--book", "nosuch"], "'--book': nosuch: no such book; books that ship with Keima: 3x3"),
+        (["play", "--book", __file__], "test_cli.py: expected a book that begins with b'keima-book 1"),
+        (["--eval-cache", __file__], "test_cli.py: expected a file of remembered positions"),
         (["--config", "absent.toml"], "absent.toml"),
         (["gtp", "left-over"], "unexpected extra argument"),
     ],

@@ -95,7 +95,7 @@ def test_a_session_of_a_book_has_its_size_rules_and_komi(tmp_path: Path) -> None
 
 
 def test_reflexes_and_a_book_are_refused_together(tmp_path: Path) -> None:
-    result = CliRunner().invoke(keima.main, ["gtp", "--reflexes", "--book", "x"])
+    result = CliRunner().invoke(keima.main, ["gtp", "--reflexes", "--book", "3x3"])
     assert result.exit_code == 2
     assert "--reflexes plays without a search and without --book" in result.output
 
