@@ -33,7 +33,7 @@ from engine.settings.searching import (
     refuse_without_human,
     search_params,
 )
-from engine.settings.session_files import of_a_book, of_remembered_positions
+from engine.settings.session_files import of_a_book, of_remembered_positions, refuse_forgetting
 from engine.support.logs import start_logging
 from engine.support.openmp import limit_spinning
 from engine.support.stopping import INTERRUPTED
@@ -240,6 +240,7 @@ def player_params(options: dict[str, Any]) -> "SearchParams":
     refuse_unused(options)
     if options["reflexes"] and options["book"] is not None:
         raise click.UsageError("--reflexes plays without a search and without --book")
+    refuse_forgetting(options["eval_cache"], options["settings"])
     params = search_params(
         options["net"],
         options["config"],

@@ -175,6 +175,13 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--book", "nosuch"], "'--book': nosuch: no such book; books that ship with Keima: 3x3"),
         (["play", "--book", __file__], "test_cli.py: expected a book that begins with b'keima-book 1"),
         (["--eval-cache", __file__], "test_cli.py: expected a file of remembered positions"),
+        (
+            ["play", "--eval-cache", "nosuch/x"],
+            "nosuch/x: expected a file in a folder that exists, got no folder nosuch",
+        ),
+        (["analysis", "--eval-cache", "nosuch/x"], "nosuch/x: expected a file in a folder that exists"),
+        (["--eval-cache", "x", "--set", "remembers=false"], "not with --set remembers=false"),
+        (["analysis", "--eval-cache", "x", "--set", "remembers=false"], "not with --set remembers=false"),
         (["--config", "absent.toml"], "absent.toml"),
         (["gtp", "left-over"], "unexpected extra argument"),
     ],

@@ -26,7 +26,9 @@ def damaged(path: Path, expected: str, got: str) -> GoError:
 
 
 def require_place(path: Path) -> None:
-    """Raise GoError if a file has another header, OSError if it cannot be read."""
+    """Raise GoError if a file has another header, or if it is not there and its folder is not, either; OSError."""
+    if not path.parent.is_dir():
+        raise GoError(f"{path}: expected a file in a folder that exists, got no folder {path.parent}")
     if path.exists():
         with path.open("rb") as file:
             read_header(path, file.read(HEADER.size))
