@@ -86,7 +86,8 @@ def test_the_session_ponders_only_on_request(started: list[tuple[object, object]
 
 
 def test_nothing_heavy_is_imported_before_the_handshake() -> None:
-    script = "import sys, keima, gtp.session, engine.search.params; print(*sys.modules)"
+    names = ("keima", "gtp.session", "engine.search.params", "engine.search.memory_header", "engine.book.finding")
+    script = f"import sys, {', '.join(names)}; print(*sys.modules)"
     listed = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "gtp.session" in listed.stdout.split()
     assert HEAVY & set(listed.stdout.split()) == set()
@@ -149,7 +150,14 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["levels", "--size", "9", "--gnugo", "gnugo"], "--gnugo is only for --measure"),
         (["bench", "--choose", "--backend", "torch"], "--backend does nothing with --choose"),
         (["bench", "--shapes", "--katago", "x"], "--katago does nothing with --shapes"),
+        (["bench", "--net", "x", "--katago", "no-such-program"], "got 'no-such-program': no such program"),
+        (
+            ["bench", "--quality", "--net", "x", "--katago", "no-such-program gtp"],
+            "'no-such-program gtp': no such program",
+        ),
         (["bench", "--quality", "--runs", "3"], "--runs does nothing with --quality"),
+        (["book", "solve", "x.book", "--moves", "4"], "--moves is only for boards of more than 16 points"),
+        (["book", "solve", "x.book", "--max-memory", "5"], "--max-memory is only for boards of more than 16 points"),
         (["book", "use", "7x7", "--size", "9"], "--size: the book decides this"),
         (["book", "use", "7x7", "--komi=3"], "--komi=3: the book decides this"),
         (["gtp", "--net", "none", "--connections", "3"], "--connections is only for --listen"),
@@ -164,6 +172,16 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--net", "none", "--human-profile", "rank_5k"], "--human-profile is for human networks"),
         (["--net", "none", "--precision", "int8"], "--net none plays without one"),
         (["--net", "none", "--backend", "torch"], "--net none plays without one"),
+        (["--book", "nosuch"], "'--book': nosuch: no such book; books that ship with Keima: 3x3"),
+        (["play", "--book", __file__], "test_cli.py: expected a book that begins with b'keima-book 1"),
+        (["--eval-cache", __file__], "test_cli.py: expected a file of remembered positions"),
+        (
+            ["play", "--eval-cache", "nosuch/x"],
+            "nosuch/x: expected a file in a folder that exists, got no folder nosuch",
+        ),
+        (["analysis", "--eval-cache", "nosuch/x"], "nosuch/x: expected a file in a folder that exists"),
+        (["--eval-cache", "x", "--set", "remembers=false"], "not with --set remembers=false"),
+        (["analysis", "--eval-cache", "x", "--set", "remembers=false"], "not with --set remembers=false"),
         (["--config", "absent.toml"], "absent.toml"),
         (["gtp", "left-over"], "unexpected extra argument"),
     ],

@@ -2,20 +2,18 @@
 
 import logging
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from engine.book.file import SUFFIX, VALUE_SCALE, About, Entries, read
+from engine.book.file import VALUE_SCALE, About, Entries, read
+from engine.book.finding import find_book
 from engine.book.positions import inverse, place_of, same_values
 from engine.color import for_color, winrate_for_color
-from engine.errors import GoError
 from engine.game import Game
 from engine.rules import rules_text
 from engine.symmetry import compose, map_vertex
 from engine.vertex import from_policy_index
-from weights.shipped import SHIPPED_NETWORKS
 
 _LOG = logging.getLogger(__name__)
 
@@ -126,15 +124,3 @@ class Book:
             value = float(np.sign(lead))
         winrate = winrate_for_color((1.0 + value) / 2.0, to_play)
         return winrate, for_color(lead, to_play), int(entries.visits[index])
-
-
-def find_book(path: str | os.PathLike[str]) -> Path:
-    """Return the file of a book: the file itself, or the one that ships with Keima. Raises GoError."""
-    place = Path(path)
-    if place.exists():
-        return place
-    shipped = SHIPPED_NETWORKS / (place.name + SUFFIX)
-    if place.name == os.fspath(path) and shipped.is_file():
-        return shipped
-    names = ", ".join(sorted(each.stem for each in SHIPPED_NETWORKS.glob(f"*{SUFFIX}")))
-    raise GoError(f"{os.fspath(path)}: no such book; books that ship with Keima: {names or 'none'}")

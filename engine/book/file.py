@@ -18,26 +18,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.book.finding import FIRST_LINE, BookError, require_first_line
 from engine.errors import GoError
 from engine.rules import Rules, is_komi, parse_rules
 from engine.support.files import write_atomically
 from engine.support.json_text import json_text
 from engine.vertex import MAX_SIZE
 
-SUFFIX = ".book"
-MAGIC = b"keima-book "
-VERSION = 1
-_FIRST_LINE = MAGIC + b"%d\n" % VERSION
 _LENGTH_BYTES = 4
 _MAX_HEADER = 1 << 16
 _MAX_FILE = 1 << 30
 _MAX_RATIO = 1040
 """How many bytes zlib can unpack one into, at most; a larger size is a lie."""
 VALUE_SCALE = 32767.0
-
-
-class BookError(GoError):
-    """A book that cannot be read; the message names file, what was expected, and what was found."""
 
 
 class Entries(NamedTuple):
@@ -90,7 +83,7 @@ def write(path: Path, about: About, entries: Entries) -> None:
     counts = {"positions": len(entries.key), "moves": len(entries.move), "crc32": zlib.crc32(data)}
     header = json_text(about.to_json() | counts).encode()
     packed = zlib.compress(data, 9)
-    write_atomically(path, _FIRST_LINE + len(header).to_bytes(_LENGTH_BYTES, "little") + header + packed)
+    write_atomically(path, FIRST_LINE + len(header).to_bytes(_LENGTH_BYTES, "little") + header + packed)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[About, Entries]:
@@ -100,23 +93,33 @@ def read(path: str | os.PathLike[str]) -> tuple[About, Entries]:
     if size > _MAX_FILE:
         raise _wrong(name, f"at most {_MAX_FILE} bytes", f"{size}")
     content = file.read_bytes()
-    if not content.startswith(_FIRST_LINE):
-        is_other = content.startswith(MAGIC)
-        got = content.partition(b"\n")[0][:40] if is_other else content[: len(_FIRST_LINE)]
-        raise _wrong(name, f"a book that begins with {_FIRST_LINE!r}", repr(got))
-    start = len(_FIRST_LINE) + _LENGTH_BYTES
-    length = int.from_bytes(content[len(_FIRST_LINE) : start], "little")
-    if not 0 < length <= min(_MAX_HEADER, len(content) - start):
-        raise _wrong(name, f"a header of 1 to {min(_MAX_HEADER, max(0, len(content) - start))} bytes", f"{length}")
-    header = _header(name, content[start : start + length])
+    header, start = _begun(name, content)
     about = _about(name, header)
     positions, moves, checksum = (_count(name, header, key) for key in ("positions", "moves", "crc32"))
-    data = _unpacked(name, content[start + length :], _bytes(positions, moves))
+    data = _unpacked(name, content[start:], _bytes(positions, moves))
     if zlib.crc32(data) != checksum:
         raise _wrong(name, f"arrays with CRC-32 {checksum}", f"{zlib.crc32(data)}")
     entries = _split(data, positions, moves)
     _check(name, about, entries)
     return about, entries
+
+
+def read_about(path: str | os.PathLike[str]) -> About:
+    """Read what a book is for, without its arrays. Raises BookError for a file without a book's header, OSError."""
+    name = os.fspath(path)
+    with Path(path).open("rb") as file:
+        content = file.read(len(FIRST_LINE) + _LENGTH_BYTES + _MAX_HEADER)
+    return _about(name, _begun(name, content)[0])
+
+
+def _begun(name: str, content: bytes) -> tuple[dict[str, Any], int]:
+    """Return the header, and where the arrays begin."""
+    require_first_line(name, content)
+    start = len(FIRST_LINE) + _LENGTH_BYTES
+    length = int.from_bytes(content[len(FIRST_LINE) : start], "little")
+    if not 0 < length <= min(_MAX_HEADER, len(content) - start):
+        raise _wrong(name, f"a header of 1 to {min(_MAX_HEADER, max(0, len(content) - start))} bytes", f"{length}")
+    return _header(name, content[start : start + length]), start + length
 
 
 def _wrong(name: str, expected: str, got: str) -> BookError:

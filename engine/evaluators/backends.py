@@ -21,7 +21,7 @@ from engine.evaluators.devices import (
     torch_device,
 )
 from engine.evaluators.measured_choice import remembered
-from engine.evaluators.network import Backend, NetworkEvaluator, Precision
+from engine.evaluators.network import OPENVINO_PRECISIONS, Backend, NetworkEvaluator, Precision
 from engine.evaluators.sized_backend import SizedBackend, require_same_use
 from engine.nets.spec import NetSpec
 from weights.sized import Size, text_of
@@ -110,21 +110,34 @@ def make_backend(
     framework = "openvino" if device.startswith(OPENVINO) else "torch" if device == GPU else None
     if framework is not None and backend not in (AUTO, framework):
         raise GoError(f"--device {device} needs --backend {framework}, not {backend}")
+    if framework is not None and not _device_computes(device, precision):
+        able = " or ".join(_precisions_of(device))
+        raise GoError(f"--device {device} does not compute in {precision}: choose {able}, or --device cpu")
 
     def make(one: str) -> Backend:
         return backend_on(spec, one, backend, precision, threads)
 
     if framework is not None:
         return first_working(spec, (device, CPU), make)
-    present = _accelerators_for(backend) if device == AUTO else []
+    present = _accelerators_for(backend, precision) if device == AUTO else []
     return fastest(spec, (*present, CPU), make) if present else make(CPU)
 
 
-def _accelerators_for(backend: str) -> list[str]:
-    """Return the devices beside the CPU that may be faster with a backend, or for AUTO with any."""
+def _accelerators_for(backend: str, precision: str) -> list[str]:
+    """Return the devices beside the CPU that compute in a precision and may be faster with a backend, AUTO for any."""
     if backend == AUTO:
-        return accelerators()
-    return [GPU] if backend == "torch" and has_gpu() else []
+        return [each for each in accelerators() if _device_computes(each, precision)]
+    return [GPU] if backend == "torch" and _device_computes(GPU, precision) and has_gpu() else []
+
+
+def _device_computes(device: str, precision: str) -> bool:
+    """Return whether a device other than the CPU may compute in a precision, or for AUTO in any."""
+    return precision == AUTO or precision in _precisions_of(device)
+
+
+def _precisions_of(device: str) -> tuple[str, ...]:
+    """Return the precisions of a device other than the CPU."""
+    return OPENVINO_PRECISIONS if device.startswith(OPENVINO) else _TORCH
 
 
 def backend_on(spec: NetSpec, device: str, backend: str, precision: str, threads: int | None) -> Backend:

@@ -35,6 +35,8 @@ from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int16", "int8"]
 """The number format in which a backend computes convolutions; outputs are always float32."""
+OPENVINO_PRECISIONS: tuple[Precision, ...] = ("fp16", "fp32")
+"""What OpenVINO computes in on devices other than the CPU, the default first."""
 
 
 class RawOutputs(NamedTuple):

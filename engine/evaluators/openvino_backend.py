@@ -18,7 +18,7 @@ from weakref import WeakSet, ref
 
 from engine.errors import GoError
 from engine.evaluators.memory import boards_kept, openvino_model_bytes
-from engine.evaluators.network import Precision, Slot, slot_memory
+from engine.evaluators.network import OPENVINO_PRECISIONS, Precision, Slot, slot_memory
 from engine.evaluators.rounding import Rounding
 from engine.evaluators.rounding_loss import Loss
 from engine.native.closures import Closure, runs_closures
@@ -47,7 +47,6 @@ precision."""
 _MAX_STREAMS = 8
 """Most streams; with more threads each stream has several, so that a search need not have more positions in flight."""
 CPU = "CPU"
-_OF_DEVICES: tuple[Precision | None, ...] = (None, "fp16", "fp32")
 _DEVICE_STREAMS = 2
 """Requests at a time on a GPU or NPU: while one is computed, the other is sent."""
 _SLOTS = 2
@@ -347,8 +346,9 @@ def devices() -> tuple[str, ...]:
 def _choose(precision: Precision | None, spec: NetSpec, emulate: bool, device: str) -> Precision:
     """Return the precision to compute in."""
     if device != CPU:
-        if precision not in _OF_DEVICES:
-            raise GoError(f"{precision} is not computed on OpenVINO's {device}: choose fp16 or fp32")
+        if precision is not None and precision not in OPENVINO_PRECISIONS:
+            others = " or ".join(OPENVINO_PRECISIONS)
+            raise GoError(f"{precision} is not computed on OpenVINO's {device}: choose {others}")
         return precision or "fp16"
     if precision is None:
         return fastest_precision(spec)

@@ -7,7 +7,6 @@ is never larger than a full table.
 
 import hashlib
 import logging
-import struct
 import threading
 import time
 from pathlib import Path
@@ -17,18 +16,16 @@ from numpy.typing import NDArray
 
 from engine.errors import GoError
 from engine.search.memory import ENTRIES, Memory
+from engine.search.memory_header import HEADER, MAGIC, VERSION, damaged, read_header
 from engine.search.params import SearchParams
 from engine.search.tree import MEMORY, MEMORY_MOVES, REMEMBERED_MOVE, Tree
 from engine.support.files import digest_of, require_writable, write_atomically
 
 _LOG = logging.getLogger(__name__)
-_MAGIC, _VERSION = b"keima evaluations", 1
-_HEADER = struct.Struct("<17sII32s")
-"""The magic, the version, the number of entries, and BLAKE2b of the rest."""
 _CHECKSUM_BYTES = 32
 _MOVES = np.dtype((REMEMBERED_MOVE.newbyteorder("<"), (MEMORY_MOVES,)))
 _ENTRY = np.dtype([("entry", MEMORY.newbyteorder("<")), ("moves", _MOVES)])
-LARGEST = _HEADER.size + ENTRIES * _ENTRY.itemsize
+LARGEST = HEADER.size + ENTRIES * _ENTRY.itemsize
 """Bytes of the file of a full table: 2.6 MB."""
 _VALUES = {"weight", "value", "no_result", "score", "lead"}
 _LARGEST = 1e12
@@ -43,7 +40,7 @@ def write_entries(path: Path, entries: Entries, moves: Entries) -> None:
     records = np.zeros(int(np.count_nonzero(used)), dtype=_ENTRY)
     records["entry"], records["moves"] = entries[used], moves[used]
     content = records.tobytes()
-    header = _HEADER.pack(_MAGIC, _VERSION, len(records), _checksum(content))
+    header = HEADER.pack(MAGIC, VERSION, len(records), _checksum(content))
     write_atomically(path, header + content)
 
 
@@ -51,19 +48,15 @@ def read_entries(path: Path) -> tuple[Entries, Entries]:
     """Return the entries of a file and their moves. Raises GoError for a damaged file, OSError if it cannot be read."""
     size = path.stat().st_size
     if size > LARGEST:
-        raise _damaged(path, f"at most {LARGEST:,} bytes", f"{size:,}")
+        raise damaged(path, f"at most {LARGEST:,} bytes", f"{size:,}")
     data = path.read_bytes()
-    if len(data) < _HEADER.size or not data.startswith(_MAGIC):
-        raise _damaged(path, f"a file of remembered positions, which begins with {_MAGIC!r}", repr(data[: len(_MAGIC)]))
-    _, version, count, checksum = _HEADER.unpack_from(data)
-    if version != _VERSION:
-        raise _damaged(path, f"version {_VERSION}", str(version))
-    expected = _HEADER.size + count * _ENTRY.itemsize
+    count, checksum = read_header(path, data)
+    expected = HEADER.size + count * _ENTRY.itemsize
     if len(data) != expected:
-        raise _damaged(path, f"{expected:,} bytes for {count:,} positions", f"{len(data):,}")
-    content = data[_HEADER.size :]
+        raise damaged(path, f"{expected:,} bytes for {count:,} positions", f"{len(data):,}")
+    content = data[HEADER.size :]
     if checksum != _checksum(content):
-        raise _damaged(path, f"checksum {checksum.hex()[:16]}", _checksum(content).hex()[:16])
+        raise damaged(path, f"checksum {checksum.hex()[:16]}", _checksum(content).hex()[:16])
     records = np.frombuffer(content, dtype=_ENTRY)
     entries, moves = records["entry"].astype(MEMORY), records["moves"].astype(REMEMBERED_MOVE)
     _check(path, entries, moves)
@@ -73,25 +66,21 @@ def read_entries(path: Path) -> tuple[Entries, Entries]:
 def _check(path: Path, entries: Entries, moves: Entries) -> None:
     """Refuse what no search writes: kernels trust it."""
     if not np.all(entries["key"] & np.uint64(1)):
-        raise _damaged(path, "odd keys", str(int(entries["key"][entries["key"] & np.uint64(1) == 0][0])))
+        raise damaged(path, "odd keys", str(int(entries["key"][entries["key"] & np.uint64(1) == 0][0])))
     counts = entries["moves"]
     if len(entries) and not 0 <= counts.min() <= counts.max() <= MEMORY_MOVES:
-        raise _damaged(path, f"0 to {MEMORY_MOVES} moves of a position", f"{counts.min()} to {counts.max()}")
+        raise damaged(path, f"0 to {MEMORY_MOVES} moves of a position", f"{counts.min()} to {counts.max()}")
     for table in (entries, moves):
         for name in sorted(_VALUES.intersection(table.dtype.names or ())):
             values = table[name]
             low = 0.0 if name == "weight" else -_LARGEST
             wrong = values[~((values >= low) & (values <= _LARGEST))]  # a NaN, too
             if wrong.size:
-                raise _damaged(path, f"a {name} from {low:g} to {_LARGEST:g}", f"{wrong[0]:g}")
+                raise damaged(path, f"a {name} from {low:g} to {_LARGEST:g}", f"{wrong[0]:g}")
 
 
 def _checksum(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_CHECKSUM_BYTES).digest()
-
-
-def _damaged(path: Path, expected: str, got: str) -> GoError:
-    return GoError(f"{path}: expected {expected}, got {got}")
 
 
 def open_memory(path: Path | None, network: str | None) -> Memory:

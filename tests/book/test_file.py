@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.book.file import BookError, Entries, read, write
+from engine.book.file import Entries, read, write
+from engine.book.finding import BookError
 from tests.book.books import small_book
 from tests.weights.test_bad_files import MEGABYTE, memory_below
 

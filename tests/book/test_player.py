@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.book.book import Book, find_book
+from engine.book.book import Book
 from engine.book.file import About, Entries
+from engine.book.finding import find_book
 from engine.book.player import BookPlayer, playing_from
 from engine.book.positions import place_of
 from engine.color import BLACK, WHITE

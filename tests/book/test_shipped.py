@@ -1,6 +1,7 @@
 """The book of 7x7 that ships with Keima: what it says of the empty board, and how far its best moves go."""
 
-from engine.book.book import Book, find_book
+from engine.book.book import Book
+from engine.book.finding import find_book
 from engine.game import Game
 from engine.rules import CHINESE_KGS
 from engine.vertex import points

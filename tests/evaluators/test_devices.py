@@ -20,6 +20,12 @@ from tests.nets.examples import EXAMPLES
 SPEC = EXAMPLES["softmax silu"]
 OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 11.00 MiB"
 DRIVER_ERROR = "CUDA error: no kernel image is available for execution on the device"
+NO_LIBRARY = 'Cannot load library "libopenvino_intel_gpu_plugin.so": libOpenCL.so.1: cannot open shared object file'
+PLACES = (
+    "Exception from src/inference/src/cpp/core.cpp:117:\n"
+    "Check 'false' failed at src/plugins/intel_gpu/src/plugin/program_builder.cpp:176:\n"
+    "VCL compiler loading failed, aborting. Error: Exception from src/plugins/intel_npu/src/utils/vcl_api.cpp:22:\n"
+)
 LEVEL_ZERO = "[GPU] ZE_RESULT_ERROR_DEVICE_LOST\nsecond line"
 
 
@@ -83,6 +89,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, StandIn]
     [
         (RuntimeError(OUT_OF_MEMORY), OUT_OF_MEMORY),
         (RuntimeError(LEVEL_ZERO), "[GPU] ZE_RESULT_ERROR_DEVICE_LOST"),
+        (RuntimeError(f"{PLACES}{NO_LIBRARY}\n\n"), NO_LIBRARY),
+        (RuntimeError(PLACES), PLACES.partition("\n")[0]),
         (MemoryError(), "MemoryError"),
         (OSError("libcuda.so.1: cannot open shared object file"), "libcuda.so.1: cannot open shared object file"),
         (GoError("PyTorch finds no GPU here"), "PyTorch finds no GPU here"),
@@ -159,6 +167,36 @@ def test_devices_that_a_backend_does_not_have_are_refused(device: str, backend: 
         make_backend(SPEC, backend, device=device)
 
 
+@pytest.mark.parametrize(
+    ("device", "precision", "others"),
+    [
+        ("gpu", "int8", "fp32 or bf16 or fp16"),
+        ("gpu", "int16", "fp32 or bf16 or fp16"),
+        ("openvino:GPU", "bf16", "fp16 or fp32"),
+        ("openvino:NPU", "int8", "fp16 or fp32"),
+    ],
+)
+def test_a_precision_that_no_such_device_computes_is_refused(
+    machine, caplog: pytest.LogCaptureFixture, device: str, precision: str, others: str
+) -> None:
+    machine()
+    expected = f"--device {device} does not compute in {precision}: choose {others}, or --device cpu"
+    with pytest.raises(GoError, match=f"^{expected}$"):
+        make_backend(SPEC, precision=precision, device=device)
+    assert caplog.messages == []
+
+
+def test_auto_does_not_try_devices_that_do_not_compute_in_the_precision(
+    machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = machine(gpu=GoError("tried"), openvino_gpu=GoError("tried"))
+    assert make_backend(SPEC, precision="int8") is made["cpu"]
+    assert caplog.messages == []
+    machine(gpu=GoError("tried"), openvino_gpu=GoError("not tried"))
+    make_backend(SPEC, precision="bf16")
+    assert caplog.messages == [f"gpu does not compute network {SPEC.name}: tried"]
+
+
 def test_a_gpu_is_found_by_the_names_that_torch_has_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(devices, "has_other_gpu", lambda: True)
@@ -213,4 +251,7 @@ def test_the_real_frameworks_fail_as_the_stand_ins_do(caplog: pytest.LogCaptureF
         made.close()
         warned = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
         assert len(warned) == 1
-        assert warned[0].startswith(f"{device} does not compute network {SPEC.name}: ")
+        reason = warned[0].removeprefix(f"{device} does not compute network {SPEC.name}: ")
+        assert reason != warned[0]
+        # OpenVINO's messages begin with lines that end with where in its source the error was raised.
+        assert not reason.endswith(":"), reason

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.settings.command import Command, refuse_given, search_keys
-from engine.settings.commands import well_quoted
+from engine.settings.commands import require_program, well_quoted
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused
 from engine.support.command_line import joined
 from engine.support.cores import usable_cores
-from engine.support.installation import this_program
+from engine.support.installation import this_program, with_own_path
 from engine.support.stopping import interrupting
 from weights.shipped import NO_NETWORK, network_named
 
@@ -79,6 +79,8 @@ def _speeds(options: dict[str, Any]) -> int:
     net, backend, precision, profile, threads, katago = (options.pop(name) for name in _EVALUATING)
     if katago and net in (None, NO_NETWORK):
         raise click.UsageError("--katago needs the --net that both evaluate")
+    if katago:
+        require_program("--katago", katago)
     file, count = network_named(net), threads or usable_cores()
     factories: dict[tuple[str, str], Callable[[], Evaluator]] = {
         ("uniform", NO_PRECISION): UniformEvaluator,
@@ -148,7 +150,13 @@ def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
 def _quality(options: dict[str, Any]) -> int:
     """Run `keima bench --quality` and return the exit status."""
     from engine.apps.quality.run import cli_quality
-    from engine.apps.quality.settings import DEFAULT_SECONDS, DEFAULT_SIZES, DEFAULT_VISITS, QualitySettings
+    from engine.apps.quality.settings import (
+        DEFAULT_SECONDS,
+        DEFAULT_SIZES,
+        DEFAULT_VISITS,
+        QualitySettings,
+        require_deeper,
+    )
     from engine.evaluators.factory import Computing, open_network, open_rollouts
     from engine.evaluators.named import identity_of
 
@@ -157,14 +165,17 @@ def _quality(options: dict[str, Any]) -> int:
     if katago and file is None:
         raise click.UsageError("--katago needs the --net that both evaluate")
     if katago and file is not None:
+        require_program("--katago", with_own_path(katago))
         from engine.evaluators.finding import find_network
 
         katago = f"{katago} {joined(['-model', str(find_network(file))])}"
     has_limit = options["visits"] or options["move_seconds"]
+    visits = (options["visits"] or ()) if has_limit else DEFAULT_VISITS
+    require_deeper(options["reference_visits"], visits)
     asked = QualitySettings(
         network=identity_of(options["net"], options["profile"]),
         sizes=options["sizes"] or DEFAULT_SIZES,
-        visits=(options["visits"] or ()) if has_limit else DEFAULT_VISITS,
+        visits=visits,
         seconds=options["move_seconds"] if has_limit else DEFAULT_SECONDS,
         base=options["settings"],
         katago=katago,

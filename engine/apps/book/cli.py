@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.settings.command import Command, Group, search_keys
+from engine.settings.command import Command, Group, refuse_given, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
 
@@ -100,11 +100,35 @@ def solve(out: Path, size: tuple[int, int], rules: str, plies: int, max_memory: 
     from engine.rules import parse_rules
     from engine.support.files import require_writable
 
+    is_small = size[0] * size[1] <= MOST_POINTS
+    if is_small:
+        refuse_given({"plies", "max_memory"}, f"is only for boards of more than {MOST_POINTS} points")
     require_writable(out)
-    if size[0] * size[1] <= MOST_POINTS:
-        _solve_by_rounds(out, size, parse_rules(rules))
+    read_rules = parse_rules(rules)
+    _require_no_other(out, size, read_rules)
+    if is_small:
+        _solve_by_rounds(out, size, read_rules)
     else:
-        sys.exit(_prove_whole_board(out, size, parse_rules(rules), plies, max_memory))
+        sys.exit(_prove_whole_board(out, size, read_rules, plies, max_memory))
+
+
+def _require_no_other(out: Path, size: tuple[int, int], rules: "Rules") -> None:
+    """Raise GoError if OUT is a file other than the book of an earlier solution of this board under these rules."""
+    from engine.book.file import read_about
+    from engine.errors import GoError
+    from engine.rules import rules_text
+
+    # Pipes and devices are written to, and have nothing to lose.
+    if not out.is_file():
+        return
+    about = read_about(out)
+    for expected, got in (
+        ("exact values", "searches" if about.visits else "exact values"),
+        (f"{size[0]}x{size[1]}", f"{about.width}x{about.height}"),
+        (f"rules {rules_text(rules)}", f"rules {rules_text(about.rules)}"),
+    ):
+        if expected != got:
+            raise GoError(f"{out}: would be overwritten: expected a book of {expected}, got one of {got}")
 
 
 def _solve_by_rounds(out: Path, size: tuple[int, int], rules: "Rules") -> None:

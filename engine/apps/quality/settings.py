@@ -1,7 +1,10 @@
 """The settings of a run of `keima bench --quality`. Imports nothing heavy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from engine.errors import GoError
 
 DEFAULT_SIZES = ((9, 9), (13, 13), (19, 19))
 DEFAULT_VISITS = (50, 200, 800, 3200)
@@ -29,3 +32,10 @@ class QualitySettings:
     records: tuple[Path, ...] = ()
     katago: str = ""
     out: Path | None = None
+
+
+def require_deeper(reference_visits: int, visits: Sequence[int]) -> None:
+    """Raise GoError unless a reference is deeper than each search it judges: to one that is not, no move loses much."""
+    most = max(visits, default=0)
+    if reference_visits <= most:
+        raise GoError(f"--reference-visits: expected more than the {most:,} of --visits, got {reference_visits:,}")

@@ -24,6 +24,7 @@ def tune(ranges: tuple[str, ...], as_json: bool, **options: Any) -> None:
     (--set KEY=VALUE) it is fixed instead. The best set is compared with the default on positions that were not tuned
     on, and with --confirm in games. A run stopped at any moment goes on with the same command; more --trials extend it.
     """
+    from engine.apps.quality.settings import require_deeper
     from engine.apps.tune.ranges import read_ranges
     from engine.apps.tune.run import cli_tune
     from engine.apps.tune.settings import TuneSettings
@@ -36,6 +37,7 @@ def tune(ranges: tuple[str, ...], as_json: bool, **options: Any) -> None:
         raise click.UsageError("--set: name at least one parameter to tune")
     if options["confirm"] % 2:
         raise click.UsageError("--confirm: expected an even number: each opening is played with both colors")
+    require_deeper(options["reference_visits"], options["visits"])
     width, height = options["size"]
     if options["confirm"] and width != height:
         raise click.UsageError("--confirm plays on square boards only")

@@ -95,9 +95,44 @@ def test_a_session_of_a_book_has_its_size_rules_and_komi(tmp_path: Path) -> None
 
 
 def test_reflexes_and_a_book_are_refused_together(tmp_path: Path) -> None:
-    result = CliRunner().invoke(keima.main, ["gtp", "--reflexes", "--book", "x"])
+    result = CliRunner().invoke(keima.main, ["gtp", "--reflexes", "--book", "3x3"])
     assert result.exit_code == 2
     assert "--reflexes plays without a search and without --book" in result.output
+
+
+def test_a_file_that_is_no_book_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("important\n")
+    result = CliRunner().invoke(keima.main, ["book", "solve", str(path), "--size", "2"])
+    assert result.exit_code == 1
+    assert f"Error: {path}: expected a book that begins with b'keima-book 1\\n', got b'important\\n'" in result.output
+    assert path.read_text() == "important\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "difference"),
+    [
+        (["--size", "3x2", "--rules", "tromp-taylor"], "3x2, got one of 2x2"),
+        (["--size", "2", "--rules", "new-zealand"], "rules new-zealand, got one of rules tromp-taylor"),
+    ],
+)
+def test_the_solution_of_another_board_is_not_overwritten(options: list[str], difference: str, tmp_path: Path) -> None:
+    path = tmp_path / "2x2.book"
+    run("solve", path, "--size", "2", "--rules", "tromp-taylor")
+    before = path.read_bytes()
+    result = CliRunner().invoke(keima.main, ["book", "solve", str(path), *options])
+    assert result.exit_code == 1
+    assert f"Error: {path}: would be overwritten: expected a book of {difference}\n" in result.output
+    assert path.read_bytes() == before
+    run("solve", path, "--size", "2", "--rules", "tromp-taylor")
+    assert path.read_bytes() == before
+
+
+def test_a_book_of_searches_is_not_overwritten_by_a_solution(tmp_path: Path) -> None:
+    path = small_book(tmp_path, 2)
+    result = CliRunner().invoke(keima.main, ["book", "solve", str(path), "--size", "4", "--rules", "tromp-taylor"])
+    assert result.exit_code == 1
+    assert "expected a book of exact values, got one of searches" in result.output
 
 
 @pytest.mark.slow

@@ -99,6 +99,11 @@ def test_searches_by_time_are_judged_too(tmp_path: Path) -> None:
         (["bench", "--positions", "3"], "--positions is only for --quality"),
         ([*QUICK, "--compare", "c_puct"], "expected key=value"),
         ([*QUICK, "--compare", "nothing=1"], "unknown setting"),
+        (
+            [*QUICK, "--visits", "40,400", "--reference-visits", "400"],
+            "--reference-visits: expected more than the 400 of --visits, got 400",
+        ),
+        ([*QUICK, "--reference-visits", "10"], "expected more than the 3,200 of --visits, got 10"),
         ([*QUICK, "--katago", "katago gtp"], "--katago needs the --net"),
     ],
 )

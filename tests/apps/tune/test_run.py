@@ -106,6 +106,7 @@ def test_two_processes_find_what_one_finds(tmp_path: Path, records: list[str]) -
         (["--set", "c_puct=1.5"], "name at least one parameter to tune"),
         (["--set", "nothing"], "unknown setting 'nothing'"),
         ([*SETS, "--confirm", "3"], "expected an even number"),
+        ([*SETS, "--reference-visits", "16"], "--reference-visits: expected more than the 16 of --visits, got 16"),
         ([*SETS, "--positions", "4000"], "the records have"),
     ],
 )
