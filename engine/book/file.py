@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str]) -> tuple[About, Entries]:
     if size > _MAX_FILE:
         raise _wrong(name, f"at most {_MAX_FILE} bytes", f"{size}")
     content = file.read_bytes()
-    header, start = _begun(name, content)
+    header, start = _read_header(name, content)
     about = _about(name, header)
     positions, moves, checksum = (_count(name, header, key) for key in ("positions", "moves", "crc32"))
     data = _unpacked(name, content[start:], _bytes(positions, moves))
@@ -109,10 +109,10 @@ def read_about(path: str | os.PathLike[str]) -> About:
     name = os.fspath(path)
     with Path(path).open("rb") as file:
         content = file.read(len(FIRST_LINE) + _LENGTH_BYTES + _MAX_HEADER)
-    return _about(name, _begun(name, content)[0])
+    return _about(name, _read_header(name, content)[0])
 
 
-def _begun(name: str, content: bytes) -> tuple[dict[str, Any], int]:
+def _read_header(name: str, content: bytes) -> tuple[dict[str, Any], int]:
     """Return the header, and where the arrays begin."""
     require_first_line(name, content)
     start = len(FIRST_LINE) + _LENGTH_BYTES

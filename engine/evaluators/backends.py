@@ -68,7 +68,7 @@ def network_evaluator(
 
     for size, one in sized.items():
         require_same_use(spec, one, size)
-    pair = _begun(spec, backend, precision, threads) if is_automatic else None
+    pair = _begun(spec, backend, precision, threads) if is_automatic and device in (AUTO, CPU) else None
     made = make_backend(spec, backend, precision, threads, device) if pair is None else backend_of(spec, pair, threads)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     if sized:
@@ -131,7 +131,7 @@ def _accelerators_for(backend: str, precision: str) -> list[str]:
 
 
 def _device_computes(device: str, precision: str) -> bool:
-    """Return whether a device other than the CPU may compute in a precision, or for AUTO in any."""
+    """Return whether a device other than the CPU computes in a precision; AUTO leaves the choice to the device."""
     return precision == AUTO or precision in _precisions_of(device)
 
 

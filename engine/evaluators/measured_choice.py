@@ -93,7 +93,7 @@ def _read(spec: NetSpec, threads: int | None) -> tuple[str, dict[str, Measuremen
         return str(content["last"]), measured
     except FileNotFoundError:
         pass
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         _LOG.info("no measured speeds: %s: %s", file, error)
     return "", {}
 
@@ -120,7 +120,7 @@ def remember(spec: NetSpec, threads: int | None, measurement: Measurement) -> No
     if file is None:
         return
     _, measured = _read(spec, threads)
-    # The newest last, and no more than people use.
+    # The newest last; a file holds a few kilobytes.
     measured.pop(measurement.board, None)
     kept = [*list(measured.values())[1 - _MOST_BOARDS :], measurement]
     boards = {each.board: {" ".join(pair): round(speed, 1) for pair, speed in each.speeds.items()} for each in kept}

@@ -136,7 +136,7 @@ class Tip:
 WEAKEST_PEOPLE, FLATTER_BELOW = PEOPLE = ("weakest people", "flatter below")
 """Entries of a human network's provenance that count (`engine.settings.levels.KnownPeople`), ranks such as `10k`."""
 ORIGIN = "origin"
-"""Entry of the provenance of a run's networks: the name of the network that was given to the run to begin with."""
+"""Entry of the provenance of a run's networks: the network that was given to the first of a chain of runs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ def damaged(path: Path, expected: str, got: str) -> GoError:
     return GoError(f"{path}: expected {expected}, got {got}")
 
 
-def require_place(path: Path) -> None:
+def require_usable_file(path: Path) -> None:
     """Raise GoError if a file has another header, or if it is not there and its folder is not, either; OSError."""
     if not path.parent.is_dir():
         raise GoError(f"{path}: expected a file in a folder that exists, got no folder {path.parent}")

@@ -1,4 +1,4 @@
-"""Checks the files that a session opens late, when its player is built: nobody may see that message."""
+"""Checks the files that a session opens late, when its player is built: a GUI shows nothing of stderr by then."""
 
 from pathlib import Path
 
@@ -21,11 +21,11 @@ def of_a_book(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 def of_remembered_positions(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     """Return the path unchanged. Raises BadParameter for another file, and for one in a folder that is not there."""
-    from engine.search.memory_header import require_place
+    from engine.search.memory_header import require_usable_file
 
     if value is not None:
         try:
-            require_place(value)
+            require_usable_file(value)
         except (GoError, OSError) as error:
             raise click.BadParameter(_text(error), ctx, param) from error
     return value

@@ -9,14 +9,16 @@ _ATTEMPTS = 3
 
 
 class IdleProcess:
-    """Runs a command once, in times of rest. It is stopped at the end of a rest, and started again in the next one.
+    """Runs commands, each once, in times of rest. One is stopped at the end of a rest, and started again in the next.
 
     seconds: from the start of a rest to that of the command; pauses between a script's commands are shorter. After
-    three attempts, or when the command has ended by itself, nothing is started any more.
+    three attempts, or when a command has ended by itself, it is not started any more.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._seconds, self._left = seconds, _ATTEMPTS
+        self._seconds = seconds
+        self._left: dict[tuple[str, ...], int] = {}
+        self._running: tuple[str, ...] = ()
         self._timer: threading.Timer | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -24,8 +26,8 @@ class IdleProcess:
     def begin(self, command: Sequence[str]) -> None:
         """Note the start of a rest, in which `command` may run."""
         with self._lock:
-            if self._left > 0:
-                self._timer = threading.Timer(self._seconds, self._start, [command])
+            if self._left.setdefault(tuple(command), _ATTEMPTS) > 0:
+                self._timer = threading.Timer(self._seconds, self._start, [tuple(command)])
                 self._timer.daemon = True
                 self._timer.start()
 
@@ -39,20 +41,21 @@ class IdleProcess:
             if process is None:
                 return
             if process.poll() is not None:
-                self._left = 0
+                self._left[self._running] = 0
                 return
             process.kill()
             process.wait()
 
-    def _start(self, command: Sequence[str]) -> None:
+    def _start(self, command: tuple[str, ...]) -> None:
         with self._lock:
             if self._timer is None:  # the rest has ended
                 return
-            self._left -= 1
+            self._left[command] -= 1
+            self._running = command
             nothing = subprocess.DEVNULL
             try:
                 self._process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
             except OSError:
-                self._left = 0
+                self._left[command] = 0
                 return
         atexit.register(self.end)

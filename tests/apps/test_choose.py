@@ -85,6 +85,15 @@ def test_once_measures_a_board_that_has_no_measurement_and_no_other(
     assert kept.board == "9x9"
 
 
+@pytest.mark.parametrize("measured", [[("numba", "fp32"), ("openvino", "fp16")], [("numba", "int8")]])
+def test_once_measures_again_where_other_backends_can_be_had(rounded, measured: list[tuple[str, str]]) -> None:
+    remember(SPEC, 1, Measurement("9x9", dict.fromkeys(measured, 1.0)))
+    assert cli_choose("net", (9, 9), 1, once=True, as_json=False) == 0
+    kept = remembered(SPEC, 1)
+    assert kept is not None
+    assert list(kept.speeds) == [("numba", "fp32"), ("numba", "int8")]
+
+
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_the_json_is_one_object_whatever_else_is_said(
     rounded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, is_busy: bool

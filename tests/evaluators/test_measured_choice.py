@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.encoders import ENCODERS
+from engine.errors import GoError
 from engine.evaluators import backends, kernel_backend, measured_choice
 from engine.evaluators.backend_speed import positions_per_second
 from engine.evaluators.backends import cpu_candidates, make_backend, network_evaluator
@@ -116,12 +117,10 @@ def test_each_board_has_a_measurement_and_sessions_begin_with_that_of_the_last_o
 
 
 def test_a_few_boards_are_kept_those_of_the_last_measurements() -> None:
-    for side in range(2, 26):
-        remember(SPEC, 2, FOUND._replace(board=f"{side}x{side}"))
-    for side in range(2, 19):
-        remember(SPEC, 2, FOUND._replace(board=f"{side}x25"))
-    assert remembered(SPEC, 2, "9x25") is not None
-    assert remembered(SPEC, 2, "9x9") is None
+    boards = [*(f"{side}x{side}" for side in range(2, 26)), *(f"{side}x25" for side in range(2, 19))]
+    for board in boards:
+        remember(SPEC, 2, FOUND._replace(board=board))
+    assert [board for board in boards if remembered(SPEC, 2, board) is not None] == boards[-32:]
 
 
 @pytest.mark.parametrize(
@@ -139,6 +138,7 @@ def test_a_few_boards_are_kept_those_of_the_last_measurements() -> None:
         '{"last": "9x9", "boards": {"9x9": {"numba fp32": -1.0}}}',
         '{"last": "9x9", "boards": {"9x9": {"numba fp32": NaN}}}',
         '{"last": "9x9", "boards": {"9x9": {"numba fp32": "fast"}}}',
+        f'{{"last": "9x9", "boards": {{"9x9": {{"numba fp32": {"9" * 400}}}}}}}',
         '{"boards": {"9x9": {"numba fp32": 1.0}}}',
         '{"last": "19x19", "boards": {"9x9": {"numba fp32": 1.0}}}',
         "[" * 60_000,
@@ -209,6 +209,12 @@ def test_a_run_that_goes_on_checks_int8_that_auto_chose(
     for backend in ("auto", "openvino"):
         network_evaluator(SPEC, backend, precision="int8", threads=2, is_automatic=is_automatic)
     assert makes == 2 * made
+
+
+def test_a_run_in_int8_that_goes_on_with_another_device_is_not_computed_on_the_cpu(makes) -> None:
+    with pytest.raises(GoError, match="--device gpu does not compute in int8"):
+        network_evaluator(SPEC, precision="int8", threads=2, device="gpu", is_automatic=True)
+    assert makes == []
 
 
 def test_the_number_format_of_a_run_is_one_that_auto_chose(tmp_path: Path) -> None:

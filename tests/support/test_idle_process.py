@@ -37,6 +37,16 @@ def test_a_command_is_stopped_at_the_end_of_a_rest_and_tried_three_times(tmp_pat
     assert file.read_text() == "x\n" * 3
 
 
+def test_each_command_runs_once_whatever_became_of_the_others(tmp_path: Path) -> None:
+    idle, files = IdleProcess(0.0), [tmp_path / "9x9", tmp_path / "19x19"]
+    for file in (*files, *files):
+        idle.begin(writing(file))
+        wait_until(file.exists)
+        time.sleep(0.2)
+        idle.end()
+    assert [file.read_text() for file in files] == ["x\n", "x\n"]
+
+
 def test_nothing_runs_in_a_short_rest(tmp_path: Path) -> None:
     idle = IdleProcess(60.0)
     idle.begin(writing(tmp_path / "runs"))

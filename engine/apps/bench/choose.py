@@ -30,13 +30,13 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, once: bool, as_json
     with suppress(OSError, AttributeError):  # Windows has no nice
         os.nice(_NICENESS)
     spec = load(find_network(net))
+    pairs = cpu_candidates(spec)
     known = remembered(spec, threads, text_of(size)) if once else None
-    if known is not None:
+    if known is not None and _is_of(known, pairs):
         # The next session begins with the choice for this board.
         remember(spec, threads, known)
         _print(known, as_json=as_json)
         return 0
-    pairs = cpu_candidates(spec)
     if not pairs or not is_measurable(spec, *size):
         why = "an evaluation takes too long, or nothing computes it"
         print(f"{spec.name} is not measured on {name_of(size)}: {why}", file=sys.stderr)
@@ -54,6 +54,12 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, once: bool, as_json
     remember(spec, threads, found)
     _print(found, as_json=as_json)
     return 0
+
+
+def _is_of(known: Measurement, pairs: list[tuple[str, str]]) -> bool:
+    """Return whether what was measured is what would be now: a backend may have been installed or removed since."""
+    measured = list(known.speeds)
+    return measured[:1] == pairs[:1] and {*pairs} - {_BYTES} <= {*measured} <= {*pairs}
 
 
 def _loses_little(spec: NetSpec, size: Size, rule: Backend, rounded: Backend) -> bool:

@@ -118,8 +118,8 @@ def _require_no_other(out: Path, size: tuple[int, int], rules: "Rules") -> None:
     from engine.errors import GoError
     from engine.rules import rules_text
 
-    # Pipes and devices are written to, and have nothing to lose.
-    if not out.is_file():
+    # Pipes, devices and empty files have nothing to lose.
+    if not out.is_file() or not out.stat().st_size:
         return
     about = read_about(out)
     for expected, got in (

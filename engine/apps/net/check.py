@@ -21,6 +21,7 @@ from engine.apps.net.canaries import (
 from engine.apps.net.golden import Comparison, compare, compare_answers, records_of, tolerances_for
 from engine.apps.net.records import read_golden
 from engine.errors import GoError
+from engine.evaluators.devices import CPU
 from engine.evaluators.factory import (
     Computing,
     check_profile,
@@ -105,7 +106,7 @@ def _check_reference(
     if evaluator.attributes.name == _REFERENCE:
         return 0
     try:
-        reference = make_evaluator(spec, Computing("torch", "fp32", computing.threads))
+        reference = make_evaluator(spec, Computing("torch", "fp32", computing.threads, CPU))
     except GoError as error:
         screen.write(f"not compared with another backend: {error}\n")
         return 0

@@ -229,7 +229,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "answer for auto. A GTP session does so while it waits for the opponent.",
             flags=("--choose",),
         ),
-        flag("once", "With --choose: measure only a board that has not been measured before."),
+        flag("once", "With --choose: measure only a board that has not been measured before, and print what was."),
         text(
             "shape_names",
             "With --shapes: the shape to measure, such as b18c384nbt; may be repeated.",

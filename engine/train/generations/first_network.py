@@ -41,7 +41,7 @@ def _first(config: ZeroConfig) -> tuple[NetSpec, dict[Size, NetSpec]]:
     spec = load(given)
     _check(spec, config)
     origin = spec.provenance.get(ORIGIN, spec.name)
-    return replace(spec, provenance={**spec.provenance, ORIGIN: origin}), read_sized(given, spec.name)
+    return replace(spec, provenance={"started from": spec.name, ORIGIN: origin}), read_sized(given, spec.name)
 
 
 def _check(spec: NetSpec, config: ZeroConfig) -> None:

@@ -18,6 +18,7 @@ from engine.train.data.samples import SUFFIX
 from engine.train.generations.rating import player_of
 from engine.train.generations.zero_config import ZeroConfig
 from engine.train.learning.checkpoint import newest_checkpoint
+from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.devices import Devices, gpus
 from engine.train.learning.train import Progress, TrainResult, train
 from engine.train.learning.train_config import TrainConfig
@@ -46,7 +47,10 @@ def train_config(config: ZeroConfig) -> TrainConfig:
 
 def check_device(config: ZeroConfig) -> None:
     """Raise TrainingError if this process has no device to train on."""
-    Devices(config.train)
+    try:
+        Devices(config.train)
+    except TrainingError as error:
+        raise TrainingError(f"train.{error}") from None
 
 
 def check_trainers(config: ZeroConfig) -> None:

@@ -89,12 +89,12 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     from engine.train.generations.zero_state import STEPS
     from engine.train.generations.zero_steps import LocalSteps
 
-    run = Run(folder)
-    check_device(config)
-    check_trainers(config)
+    run, bounds = Run(folder), Bounds(config.run.hours, config.run.generations)
+    if not bounds.reached(run.state, run.clock.hours):
+        check_device(config)
+        check_trainers(config)
     make_first_network(folder, config)
     keep_config(folder, config)
-    bounds = Bounds(config.run.hours, config.run.generations)
     if bounds.reached(run.state, run.clock.hours):
         return _complete(run, stderr)
     with (

@@ -217,8 +217,6 @@ class ZeroConfig:
         train = self.train
         if train.human:
             raise ValueError("train.human: expected false: games of self-play are not those of people with a rank")
-        if train.freeze == "trunk" and not self.run.net:
-            raise ValueError("train.freeze: expected none without run.net: a random trunk would stay random")
         if train.record_shares:
             raise ValueError("train.record_shares: expected none: a run of self-play reads no game records")
         if (train.short_value_weight or train.short_score_weight) and not self.selfplay.records_later:
@@ -276,7 +274,9 @@ def _tables_of(path: Path) -> dict[str, Any]:
 
 
 def _parsed(tables: dict[str, Any], place: str, settings: Sequence[str]) -> ZeroConfig:
-    # Without the settings first, so that an error in the file is not blamed on the command line.
+    # Without the settings first, so that an error in the file is not blamed on the command line. But a network that is
+    # given has sizes of its own.
+    tables = overridden(ZeroConfig, tables, [each for each in settings if each.partition("=")[0].strip() == "run.net"])
     plain = from_table(ZeroConfig, tables, place)
     if not settings:
         return plain
@@ -314,10 +314,20 @@ def config_of_run(
         raise ConfigError(f"--hours, --generations: {error}") from error
     if config.run.net:
         _refuse_shape(settings)
+    _refuse_useless(config, has_begun=path.exists())
     if path.exists():
         _refuse_missing_tables(path)
         _refuse_changes(path, read_file(path), config)
     return config
+
+
+def _refuse_useless(config: ZeroConfig, *, has_begun: bool) -> None:
+    """Raise ConfigError for settings with which a run would fail, or teach nothing. has_begun: it goes on as it is."""
+    if config.train.freeze == "trunk" and not config.run.net and not has_begun:
+        raise ConfigError("train.freeze: expected none without run.net: a random trunk would stay random")
+    precision = config.evaluator.precision
+    if config.cluster.gpu_share and precision in ("int8", "int16"):
+        raise ConfigError(f"evaluator.precision: expected fp32, bf16 or fp16 with cluster.gpu_share, got {precision}")
 
 
 def _refuse_shape(settings: Sequence[str]) -> None:

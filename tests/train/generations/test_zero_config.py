@@ -74,7 +74,6 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),
         ("tiny", "train.human=true", r"train\.human: expected false"),
         ("tiny", "train.record_shares=[0.5]", r"train\.record_shares: expected none"),
-        ("tiny", "train.freeze=trunk", r"train\.freeze: expected none without run\.net"),
         ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
     ],
 )
@@ -163,3 +162,34 @@ def test_a_run_may_become_longer(tmp_path: Path) -> None:
 def test_a_folder_without_a_run_asks_how_to_begin(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="contains no run: start one with --preset 19x19-gpu or"):
         config_of_run(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["train.freeze=trunk"], r"train\.freeze: expected none without run\.net"),
+        (
+            ["cluster.gpu_share=0.5", "evaluator.precision=int8"],
+            "expected fp32, bf16 or fp16 with cluster.gpu_share, got int8",
+        ),
+    ],
+)
+def test_settings_with_which_a_run_would_fail_or_teach_nothing_are_refused(
+    tmp_path: Path, settings: list[str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_of_run(tmp_path, "tiny", settings)
+
+
+def test_a_run_that_began_with_a_frozen_trunk_goes_on(tmp_path: Path) -> None:
+    keep_config(tmp_path, read_config("tiny", ["train.freeze=trunk"]))
+    assert config_of_run(tmp_path).train.freeze == "trunk"
+
+
+def test_a_file_may_have_what_only_a_network_that_is_given_can_do(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[selfplay]\nsizes = [13]\n[train]\nboard_sizes = [5, 9]\nfreeze = 'trunk'\n")
+    config = config_of_run(tmp_path / "run", str(file), net="zero9")
+    assert (config.selfplay.sizes, config.train.freeze) == ((13,), "trunk")
+    with pytest.raises(ConfigError, match=r"selfplay\.sizes: expected 5 to 9, got \[13\]"):
+        config_of_run(tmp_path / "run", str(file))
