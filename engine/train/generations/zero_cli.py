@@ -83,7 +83,6 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     before any game is played.
     """
     from engine.train.generations.first_network import make_first_network
-    from engine.train.generations.training import check_device, check_trainers
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_config import keep_config
     from engine.train.generations.zero_state import STEPS
@@ -91,6 +90,8 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
     run, bounds = Run(folder), Bounds(config.run.hours, config.run.generations)
     if not bounds.reached(run.state, run.clock.hours):
+        from engine.train.generations.training import check_device, check_trainers
+
         check_device(config)
         check_trainers(config)
     make_first_network(folder, config)
