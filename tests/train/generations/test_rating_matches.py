@@ -114,7 +114,7 @@ def test_gnugo_is_met_over_gtp_with_a_record_of_every_game(network: Path) -> Non
     assert len(list(folder.glob("*.sgf"))) == 4
     records = [GameRecord(**each) for each in _lines(folder / "results.jsonl")]
     assert {record.black for record in records} == {"gen-0003", "gnugo-7"}, "colors alternate"
-    won = ["gen-0003" == {"B": record.black, "W": record.white}.get(record.result[:1]) for record in records]
+    won = [{"B": record.black, "W": record.white}.get(record.result[:1]) == "gen-0003" for record in records]
     assert (line.wins, line.losses) == (sum(won), 4 - sum(won))
     assert "--level 7" in (folder / "settings.json").read_text()
 
