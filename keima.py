@@ -33,7 +33,7 @@ from engine.settings.searching import (
     refuse_without_human,
     search_params,
 )
-from engine.settings.session_files import of_a_book, of_remembered_positions, refuse_forgetting
+from engine.settings.session_files import eval_cache_file, existing_book, refuse_unused_eval_cache
 from engine.support.logs import start_logging
 from engine.support.openmp import limit_spinning
 from engine.support.stopping import INTERRUPTED
@@ -240,7 +240,7 @@ def player_params(options: dict[str, Any]) -> "SearchParams":
     refuse_unused(options)
     if options["reflexes"] and options["book"] is not None:
         raise click.UsageError("--reflexes plays without a search and without --book")
-    refuse_forgetting(options["eval_cache"], options["settings"])
+    refuse_unused_eval_cache(options["eval_cache"], options["settings"])
     params = search_params(
         options["net"],
         options["config"],
@@ -297,7 +297,7 @@ def main() -> None:
 
 
 @main.command("gtp", keys=search_keys)
-@options_of("gtp", config=read_configs, settings=read_settings, book=of_a_book, eval_cache=of_remembered_positions)
+@options_of("gtp", config=read_configs, settings=read_settings, book=existing_book, eval_cache=eval_cache_file)
 @click.pass_context
 def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `keima.gtp` is a package
     """Speak GTP on stdin and stdout, or to clients on the network."""
@@ -340,7 +340,7 @@ def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `
 
 
 @main.command(keys=search_keys)
-@options_of("play", config=read_config, settings=read_settings, book=of_a_book, eval_cache=of_remembered_positions)
+@options_of("play", config=read_config, settings=read_settings, book=existing_book, eval_cache=eval_cache_file)
 def play(**options: Any) -> None:
     """Play against the engine at the terminal."""
     from engine.apps.play import cli_play

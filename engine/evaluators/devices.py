@@ -28,7 +28,7 @@ DEVICES = (AUTO, CPU, GPU, f"{OPENVINO}GPU", f"{OPENVINO}NPU")
 
 _FAILURES = (GoError, RuntimeError, MemoryError, OSError, ImportError, ValueError)
 """What frameworks raise for devices that are absent or out of memory and for errors of drivers."""
-_PLACE = re.compile(r"(.*Exception from|Check '.*' failed at) .+:\d+:?")
+_SOURCE_LINE = re.compile(r"(.*Exception from|Check '.*' failed at) .+:\d+:?")
 """A line of OpenVINO's messages that ends with where in its source the error was raised; the reason comes after it."""
 _SIDE = 19
 """Side of the board for the trial, if the network supports it."""
@@ -117,7 +117,7 @@ def accelerators() -> list[str]:
 def first_line(error: BaseException) -> str:
     """Return the first line of a framework's message that gives a reason, or the name of the error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if not _PLACE.fullmatch(line)), (lines or [type(error).__name__])[0])
+    return next((line for line in lines if not _SOURCE_LINE.fullmatch(line)), (lines or [type(error).__name__])[0])
 
 
 def first_working(spec: NetSpec, devices: Sequence[str], make: Callable[[str], Backend]) -> Backend:

@@ -244,7 +244,7 @@ class SearchParams(HumanParams, PlayParams):
     visits_in_flight: int = number(
         0,
         "Most positions under evaluation at a time in a search that visits limit; more are faster and weaker. 0: "
-        "as many as cost about 10 to 20 Elo, 1 up to 884 visits.",
+        "as many as should cost about 10 Elo, 1 up to 884 visits.",
         0,
         65536,
     )

@@ -17,7 +17,7 @@ from engine.records.human_profiles import MEASURED_PROFILE
 from engine.settings.command import Command, refuse_given, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, refuse_without_human, search_params
-from engine.settings.session_files import of_remembered_positions, refuse_forgetting
+from engine.settings.session_files import eval_cache_file, refuse_unused_eval_cache
 from engine.settings.table import default_of, settings_on
 from engine.settings.table.surfaces import GTP
 from engine.support.logs import start_logging
@@ -40,7 +40,7 @@ _FALSE = "false"
 
 
 @click.command(cls=Command, keys=search_keys)
-@options_of("analysis", settings=read_settings, eval_cache=of_remembered_positions)
+@options_of("analysis", settings=read_settings, eval_cache=eval_cache_file)
 @click.pass_context
 def analysis(ctx: click.Context, /, **options: Any) -> None:
     """Speak KataGo's JSON analysis protocol on stdin and stdout, or to clients on the network, for KaTrain and scripts.
@@ -75,7 +75,7 @@ def _assignments(options: dict[str, Any]) -> Assignments:
 
 def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
     """Return what queries start with by the configuration, --set and the options of the search."""
-    refuse_forgetting(options["eval_cache"], options["settings"])
+    refuse_unused_eval_cache(options["eval_cache"], options["settings"])
     params = search_params(
         options["net"],
         {},

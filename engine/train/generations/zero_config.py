@@ -182,7 +182,7 @@ class WindowSettings:
     beta: float = number(0.4, "Factor of the growth (KataGo: 0.4).", 0, 1)
     prioritize: float = number(0.0, "Exponent a of the sampling probability loss^a; 0 samples uniformly.", 0)
     correct: float = number(
-        0.4, "Exponent b of the importance weights (1 / (N p))^b at the start; it rises to 1 until train.steps.", 0
+        0.4, "Exponent b of the importance weights (1 / (N p))^b at the start; it rises to 1 by train.steps.", 0
     )
 
     def __post_init__(self) -> None:
