@@ -56,7 +56,7 @@ TRAINS_WITH_TORCH = {
     "devices",
     "metrics",
 }
-TRAINS_WITH_TORCH |= {"train", "bench", "auxiliary", "size_statistics"}
+TRAINS_WITH_TORCH |= {"train", "bench", "auxiliary", "size_statistics", "input_ranges"}
 NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"
 DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "overload", "typeof", "types"}

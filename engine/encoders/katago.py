@@ -47,6 +47,8 @@ _NEW_GLOBALS = (
     *(*_PASS_GLOBALS, "komi for the side to move / 20", *_KO_GLOBALS),
     *("tax in seki", "tax on all groups", *_PHASES, "a pass ends the phase"),
 )
+RULE_GLOBALS = (*_KO_GLOBALS, "tax in seki", "tax on all groups", *_PHASES, "button")
+"""Global inputs that have one value in all games of a rule set with area scoring."""
 _FORMATS = {
     3: (_PLANES, (*_OLD_GLOBALS, "a pass ends the phase", "parity of komi")),
     4: (_PLANES, (*_OLD_GLOBALS, "a pass ends the phase", "parity of komi")),

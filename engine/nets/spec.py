@@ -137,6 +137,8 @@ WEAKEST_PEOPLE, FLATTER_BELOW = PEOPLE = ("weakest people", "flatter below")
 """Entries of a human network's provenance that count (`engine.settings.levels.KnownPeople`), ranks such as `10k`."""
 ORIGIN = "origin"
 """Entry of the provenance of a run's networks: the network that was given to the first of a chain of runs."""
+SEED = "seed"
+"""Entry of the provenance of networks with random weights that have learned nothing yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,7 @@ class NetSpec:
     board_sizes: smallest and largest side of the boards that it supports.
     tip: None if the trunk ends with its last block.
     format, version: the file format that it comes from, and the version of that format.
-    provenance: free text by key about the origin of the network; but see PEOPLE.
+    provenance: free text by key about the origin of the network; but see PEOPLE and SEED.
     """
 
     name: str

@@ -1,5 +1,6 @@
 """`keima net convert` writes ONNX files: what ONNX Runtime computes, the board, the metadata, and what is refused."""
 
+import contextlib
 import io
 from pathlib import Path
 
@@ -23,7 +24,8 @@ pytest.importorskip("onnxscript", reason="onnxscript is not installed: make inst
 def written(source: str, target: Path, size: tuple[int, int] | None) -> str:
     """Convert a network and return what was said."""
     screen = io.StringIO()
-    assert cli_convert(source, str(target), size=size, stdout=screen) == 0
+    with contextlib.redirect_stdout(screen):
+        assert cli_convert(source, str(target), size=size) == 0
     return screen.getvalue()
 
 

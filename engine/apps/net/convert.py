@@ -31,16 +31,17 @@ def cli_convert(
     force: bool = False,
     size: tuple[int, int] | None = None,
     people: Mapping[str, str] | None = None,
-    stdout: IO[str] | None = None,
+    known_rules: str | None = None,
 ) -> int:
     """Write the network of one file into another and return the exit status 0.
 
     to: a format; None goes by the suffix of the target. name: the network's in the new file, its own if None. force:
     replace an existing target. size: (width, height) of the board of an ONNX file, None for 19x19 or the nearest square
     that the network supports. people: entries of a human network's provenance, see PEOPLE.
+    known_rules: the only area rules of the games that the network has seen, which it is to take all rules for.
     Raises GoError, WeightsError, OSError, and ModuleNotFoundError where ONNX cannot be written.
     """
-    screen = stdout or sys.stdout
+    screen = sys.stdout
     path, kind = Path(target), target_kind(target, to, force=force)
     if size is not None and kind != ONNX:
         raise GoError(f"--size is for ONNX files: {target} serves every board that the network supports")
@@ -54,6 +55,11 @@ def cli_convert(
         if kind != KEIMA:
             raise GoError(f"{option} is for files in Keima's format, not {target}")
         spec = replace(spec, provenance={**spec.provenance, **people})
+    if known_rules is not None:
+        # The rules are read as a network reads them, by kernels.
+        from engine.apps.net.known_rules import for_all_rules
+
+        spec = for_all_rules(spec, known_rules)
     if kind == ONNX:
         from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
 

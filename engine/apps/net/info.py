@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from engine.evaluators.finding import find_network
+from engine.nets.constant_inputs import inputs_without_effect
 from engine.nets.drawing import largest_board, sides_of, svg
 from engine.nets.spec import NetSpec, WeightsError, describe, parameters
 from engine.nets.summary import Part, folded, gflop, multiply_adds, outputs, parts
@@ -79,6 +80,7 @@ def facts(spec: NetSpec, file: Path, *, inputs: bool = False, tensors: bool = Fa
     }
     if inputs:
         found["encoder"]["inputs"] = dict(zip(("planes", "globals"), _input_names(spec), strict=True))
+        found["encoder"]["globals_without_effect"] = inputs_without_effect(spec)
     if tensors:
         found["tensors"] = {path: list(shape) for path, shape, _ in describe(spec)}
     return found
@@ -120,7 +122,8 @@ def _tables(spec: NetSpec, file: Path, *, inputs: bool, tensors: bool) -> "Itera
     if inputs:
         planes, globals_ = _input_names(spec)
         rows = [("plane", str(index), name) for index, name in enumerate(planes)]
-        rows += [("global", str(index), name) for index, name in enumerate(globals_)]
+        idle = inputs_without_effect(spec)
+        rows += [("global", str(i), f"{name}{', without effect' * (i in idle)}") for i, name in enumerate(globals_)]
         yield _table(("input", "", "meaning"), rows)
     if tensors:
         rows = [(path, str(list(shape)), f"{math.prod(shape):,}") for path, shape, _ in describe(spec)]

@@ -1,9 +1,9 @@
 """The table of all settings, from which command line, GTP, JSON, web form and TOML files are built.
 
 The rows are in `play` (a game and a session), `match` (match, levels), `network` (evaluators and the machine),
-`programs` (web, solve, review, bench, draw, net), `book`, `tuning` (tune), `training` (training runs and self-play) and
-`samples` (training data). Search parameters are declared by the fields of `engine.search.params.SearchParams` and added
-here. Imports nothing heavy.
+`programs` (web, solve, review, bench, draw), `net` (net info and its kin), `book`, `tuning` (tune), `training`
+(training runs and self-play) and `samples` (training data). Search parameters are declared by the fields of
+`engine.search.params.SearchParams` and added here. Imports nothing heavy.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from engine.search.params import SEARCH_SETTINGS
 from engine.settings.setting import Setting
 from engine.settings.table.book import BOOK_ROWS
 from engine.settings.table.match import MATCH_ROWS
+from engine.settings.table.net import NET_ROWS
 from engine.settings.table.network import NETWORK_ROWS
 from engine.settings.table.play import PLAY_ROWS
 from engine.settings.table.programs import PROGRAM_ROWS
@@ -28,7 +29,8 @@ def _search_rows() -> tuple[Setting, ...]:
 
 
 TABLE: tuple[Setting, ...] = (
-    *(*PLAY_ROWS, *MATCH_ROWS, *NETWORK_ROWS, *PROGRAM_ROWS, *TUNING_ROWS, *TRAINING_ROWS, *SAMPLE_ROWS, *BOOK_ROWS),
+    *(*PLAY_ROWS, *MATCH_ROWS, *NETWORK_ROWS, *PROGRAM_ROWS, *NET_ROWS, *TUNING_ROWS),
+    *(*TRAINING_ROWS, *SAMPLE_ROWS, *BOOK_ROWS),
     *_search_rows(),
 )
 """Every setting of every surface, in the order in which `--help` shows them under their headings."""

@@ -11,12 +11,13 @@ from engine.nets.spec import NetSpec
 from engine.train.learning.auxiliary import extra_heads
 from engine.train.learning.checkpoint import Checkpoint, restore, restore_module
 from engine.train.learning.devices import Devices
+from engine.train.learning.input_ranges import InputRanges
 from engine.train.learning.network import Predictions, TrainableNet
 from engine.train.learning.schedule import Schedule
 from engine.train.learning.size_statistics import SizeStatistics
 from engine.train.learning.train_config import TrainConfig
 
-_SIZES = "sizes"
+_SIZES, _INPUTS = "sizes", "inputs"
 _ENTRIES = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), torch.optim.SGD: ("momentum_buffer",)}
 
 
@@ -33,6 +34,7 @@ class Learner:
         self.net: TrainableNet = net.to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.average = Average(self.net, config.ema_decay)
         self.sizes = SizeStatistics(self.net, config.ema_decay)
+        self.inputs = InputRanges(spec, frozen=config.freeze == "trunk")
         self.optimizer = make_optimizer(config, self.net)
         self.schedule = Schedule(config)
         self.parameters = [each for each in self.net.parameters() if each.requires_grad]
@@ -46,6 +48,7 @@ class Learner:
         """Return all tensors, grouped by the files of a checkpoint. The only other state is `schedule.factor`."""
         optimizer = optimizer_tensors(self.optimizer, self.net)
         found = {"model": self.net.state_dict(), "ema": self.average.net.state_dict(), "optimizer": optimizer}
+        found |= {_INPUTS: self.inputs.tensors()}
         return found | ({_SIZES: self.sizes.tensors()} if self.sizes.tensors() else {})
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -55,6 +58,8 @@ class Learner:
         restore_optimizer(self.optimizer, self.net, checkpoint)
         if checkpoint.has(_SIZES):
             self.sizes.restore(checkpoint.tensors(_SIZES), f"{checkpoint.folder}/{_SIZES}.safetensors")
+        ranges = checkpoint.tensors(_INPUTS) if checkpoint.has(_INPUTS) else None
+        self.inputs.restore(ranges, f"{checkpoint.folder}/{_INPUTS}.safetensors")
         self.schedule.restore(checkpoint.state["rate_factor"])
 
 

@@ -119,14 +119,15 @@ def save_run(
     try:
         # Raises too: the weights can be infinite while their average is still finite.
         learner.net.to_spec()
-        spec = learner.average.net.to_spec(f"{began}-s{step}", provenance)
+        spec = learner.inputs.without_constant(learner.average.net.to_spec(f"{began}-s{step}", provenance))
     except WeightsError as error:
         raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint is kept") from error
     native.write(spec, run / NET_FILE)
     sized: dict[Size, NetSpec] = {}
     for size in learner.sizes.sizes():
         with learner.sizes.used(learner.average.net, size):
-            sized[size] = learner.average.net.to_spec(provenance=provenance | {"statistics of": text_of(size)})
+            own = learner.average.net.to_spec(provenance=provenance | {"statistics of": text_of(size)})
+            sized[size] = learner.inputs.without_constant(own)
     write_sized(run / NET_FILE, spec.name, sized)
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
     save_checkpoint(run, step, learner.tensors() | priority_tensors(priorities), kept, config.keep)

@@ -133,6 +133,7 @@ def train(
                 rate = schedule.rate(step, progress())
                 learner.set_rate(rate)
 
+                learner.inputs.note(batch.tensors["globals"])
                 # Forward and backward pass. Without a bound on the norm, clipping by infinity still measures it.
                 inputs, targets = batch.to_device()
                 with devices.autocast(), learner.sizes.noting(batch.width, batch.height):

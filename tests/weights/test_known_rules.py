@@ -1,0 +1,53 @@
+"""`keima net convert --known-rules`: a network of one rule set answers under all rules as under these."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click import ClickException
+from click.testing import CliRunner
+
+import keima
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
+from weights import native
+
+MOVES = ("E5", "C3", "G4", "D7", "F6")
+
+
+def _answer(file: Path, rules: str) -> tuple[float, np.ndarray]:
+    with keima.load_network(file, backend="numba", precision="fp32", threads=1) as network:
+        game = keima.Game(9, rules=rules, komi=7)
+        for move in MOVES:
+            game.play(move)
+        evaluation = network.evaluate(game)
+        return evaluation.winrate, evaluation.policy
+
+
+def _convert(source: Path, target: Path, rules: str) -> None:
+    command = ["net", "convert", str(source), str(target), "--known-rules", rules]
+    CliRunner().invoke(keima.main, command, catch_exceptions=False, standalone_mode=False)
+
+
+def test_the_answers_under_all_rules_are_those_under_the_known_ones(tmp_path: Path) -> None:
+    source, target = tmp_path / "one.safetensors", tmp_path / "all.safetensors"
+    native.write(random_spec(2, 8, ENCODERS["katago-v7"], 1), source)
+    _convert(source, target, "tromp-taylor")
+    value, policy = _answer(source, "tromp-taylor")
+    assert abs(_answer(source, "chinese")[0] - value) > 1e-4
+    for rules in ("tromp-taylor", "chinese", "aga"):
+        found, moves = _answer(target, rules)
+        assert found == pytest.approx(value, abs=1e-5)
+        np.testing.assert_allclose(moves, policy, atol=1e-5)
+
+
+def test_rules_with_phases_and_networks_that_are_told_no_rules_are_refused(tmp_path: Path) -> None:
+    for encoder, rules, reason in (
+        ("katago-v7", "japanese", "--known-rules: expected rules with area scoring"),
+        ("liberties", "chinese", "is not told the rules: --known-rules does not apply to inputs liberties"),
+    ):
+        source = tmp_path / f"{encoder}.safetensors"
+        native.write(random_spec(2, 8, ENCODERS[encoder], 1), source)
+        with pytest.raises(ClickException, match=reason):
+            _convert(source, tmp_path / "out.safetensors", rules)
+        assert not (tmp_path / "out.safetensors").exists()
