@@ -144,6 +144,8 @@ def times_in(function: ast.AST) -> set[str]:
 
 def times_asserted(function: ast.AST) -> list[str]:
     """Return the assertions of a function that compare times."""
+    if not any(isinstance(node, ast.Attribute) and node.attr in CLOCKS for node in ast.walk(function)):
+        return []
     times = times_in(function)
     return [
         ast.unparse(node)
@@ -162,8 +164,9 @@ def private_names(function: ast.AST) -> set[str]:
     """Return the private names of others that a function reads, imports or replaces."""
     found: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "super()"):
-            found.add(node.attr)
+        if isinstance(node, ast.Attribute):
+            if node.attr.startswith("_") and ast.unparse(node.value) not in ("self", "cls", "super()"):
+                found.add(node.attr)
         elif isinstance(node, ast.ImportFrom):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("setattr", "getattr", "delattr"):

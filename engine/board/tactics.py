@@ -5,6 +5,7 @@ Pure functions of a board, used as priors, as playout policy and as hints. Ladde
 edge shapes around an empty point.
 """
 
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -33,6 +34,7 @@ _DIAGRAMS = (
     ("?OX", "X@O", "###"),  # edge cut
 )
 _MEANINGS = {"X": (1,), "O": (2,), ".": (0,), "x": (0, 2, 3), "o": (0, 1, 3), "?": (0, 1, 2, 3), "#": (3,)}
+_SWAPPED = {cell: tuple((0, 2, 1, 3)[color] for color in colors) for cell, colors in _MEANINGS.items()}
 
 
 def _pattern_table() -> NDArray[np.bool_]:
@@ -45,12 +47,9 @@ def _pattern_table() -> NDArray[np.bool_]:
             turned = np.rot90(cells, turn)
             shape = turned[:, ::-1] if flip else turned
             around = [shape[r, c] for r, c in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2))]
-            for colors in product(*(_MEANINGS[cell] for cell in around)):
-                for swap in (False, True):
-                    code = 0
-                    for place, color in enumerate(colors):
-                        code |= ((3 - color if color in (1, 2) else color) if swap else color) << (2 * place)
-                    table[code] = True
+            for colors in (_MEANINGS, _SWAPPED):
+                shifted = [np.array(colors[cell]) << (2 * place) for place, cell in enumerate(around)]
+                table[reduce(np.add.outer, shifted).ravel()] = True
     return table
 
 

@@ -131,7 +131,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            # `super().load_overload` refreshes the context first, which only compilations need; they do it themselves.
+            return self._load_overload(sig, target_context)
         except Exception as error:  # noqa: BLE001 - damaged bytes can raise anything
             reason = str(error) if isinstance(error, _DamagedFile) else type(error).__name__
             _warn("unreadable kernels in %s are compiled again: %s", self.cache_path, reason)
