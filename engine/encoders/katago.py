@@ -27,17 +27,19 @@ from engine.rules import Ko, Tax
 _MEMO_BYTES = 8 << 20
 _TAX_NUMBERS = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
+ON_BOARD = "on board"
+"""The input plane that is 1 on every point of the board."""
 _MOVE_PLANES = tuple(f"move {age} turns ago" for age in range(1, TURNS + 1))
 _PASS_GLOBALS = tuple(f"move {age} turns ago was a pass" for age in range(1, TURNS + 1))
 _START_PLANES = ("own stones at the second clean-up", "enemy stones at the second clean-up")
 _PLANES = (
-    *("on board", "own stones", "enemy stones", "1 liberty", "2 liberties", "3 liberties"),
+    *(ON_BOARD, "own stones", "enemy stones", "1 liberty", "2 liberties", "3 liberties"),
     *("repetition", "marked in clean-up", "unused", *_MOVE_PLANES),
     *("in a ladder", "in a ladder 1 turn ago", "in a ladder 2 turns ago", "working ladder"),
     *("own area", "enemy area", *_START_PLANES),
 )
 _SMALL_PLANES = (
-    *("on board", "own stones", "enemy stones", "repetition", "marked in clean-up", "unused"),
+    *(ON_BOARD, "own stones", "enemy stones", "repetition", "marked in clean-up", "unused"),
     *(*_MOVE_PLANES, *_START_PLANES),
 )
 _PHASES = ("clean-up", "second clean-up")
@@ -48,7 +50,7 @@ _NEW_GLOBALS = (
     *("tax in seki", "tax on all groups", *_PHASES, "a pass ends the phase"),
 )
 RULE_GLOBALS = (*_KO_GLOBALS, "tax in seki", "tax on all groups", *_PHASES, "button")
-"""Global inputs that have one value in all games of a rule set with area scoring."""
+"""Global inputs that have one value in all games of a rule set with area scoring and without a button."""
 _FORMATS = {
     3: (_PLANES, (*_OLD_GLOBALS, "a pass ends the phase", "parity of komi")),
     4: (_PLANES, (*_OLD_GLOBALS, "a pass ends the phase", "parity of komi")),

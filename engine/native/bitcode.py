@@ -69,6 +69,7 @@ def rebuilt(target_context: Any, payload: tuple[Any, ...]) -> Any:
 def with_python_entry(callee: Any) -> Any:
     """Return the machine code of a callee behind an entry for Python, as numba's result of a compilation."""
     context, descriptor, environment = callee.target_context, callee.fndesc, callee.environment
+    context.refresh()  # with numba's conversions; nothing has needed them yet where the callee was loaded
     library = context.codegen().create_library(callee.library.name)
     library.enable_object_caching()
     library.add_linking_library(callee.library)

@@ -131,8 +131,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            # `super().load_overload` refreshes the context first, which only compilations need; they do it themselves.
-            return self._load_overload(sig, target_context)
+            # `super().load_overload` refreshes the context first, which only compilations and `with_python_entry` need;
+            # they do it themselves.
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception as error:  # noqa: BLE001 - damaged bytes can raise anything
             reason = str(error) if isinstance(error, _DamagedFile) else type(error).__name__
             _warn("unreadable kernels in %s are compiled again: %s", self.cache_path, reason)

@@ -53,16 +53,21 @@ def twice(numbers, first):
 def call(address, number):
     return invoke(address, number)
 
+@kernel
+def count(pair):
+    return len(pair[0]) + pair[1]
+
 numbers = np.arange(4)
+found = [count((numbers, 2))]
 closure = Closure(twice, numbers)
-found = [total(numbers, 1), twice(numbers, 1), call(closure.address, 1), call(Closure(total, -numbers).address, 0)]
+found += [total(numbers, 1), twice(numbers, 1), call(closure.address, 1), call(Closure(total, -numbers).address, 0)]
 try:
     total(-numbers, 1)
 except ValueError as error:
     found.append(str(error))
-print(found, *sorted(name for name in names if name in ("_square", "total", "twice", "call")))
+print(found, *sorted(name for name in names if name in ("_square", "total", "twice", "call", "count")))
 """
-RESULTS = "[15, 30, 30, -1, 'negative']"
+RESULTS = "[6, 15, 30, 30, -1, 'negative']"
 
 
 def run(folder: Path, large: int = 100_000) -> str:
@@ -97,21 +102,22 @@ def test_a_callee_has_no_machine_code_and_its_callers_have() -> None:
 
 def test_a_kernel_is_compiled_once_for_python_kernels_and_closures(tmp_path: Path) -> None:
     # `total` and `twice` as a callee, as an entry for Python, and as a closure, of whose name the beginning is shown.
-    assert run(tmp_path) == f"{RESULTS} _square call total total total twice twice twice\n"
+    assert run(tmp_path) == f"{RESULTS} _square call count total total total twice twice twice\n"
     assert run(tmp_path) == f"{RESULTS}\n"
 
 
 @pytest.mark.parametrize(
-    ("suffix", "compiled"),
-    [("nbc", " call total total twice twice"), ("bc", "")],
-    ids=["entries are compiled again", "entries need no callees"],
+    ("files", "compiled"),
+    # Without the first kernels of a process, of the self-check, an entry is the first that needs numba's conversions.
+    [("*.nbc", " call count total total twice twice"), ("calls.*.nbc", " call count total twice"), ("*.bc", "")],
+    ids=["entries are compiled again", "entries alone are compiled again", "entries need no callees"],
 )
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(file.read_bytes()[:-1])])
 def test_files_of_the_cache_that_are_lost_or_damaged(
-    tmp_path: Path, suffix: str, compiled: str, damage: Callable[[Path], object]
+    tmp_path: Path, files: str, compiled: str, damage: Callable[[Path], object]
 ) -> None:
     run(tmp_path)
-    for file in (tmp_path / "cache").glob(f"*/*.{suffix}"):
+    for file in (tmp_path / "cache").glob(f"*/{files}"):
         damage(file)
     assert run(tmp_path) == f"{RESULTS}{compiled}\n"
 

@@ -62,7 +62,8 @@ def main() -> None:
     player = make_player(sys.argv[1] if len(sys.argv) > 1 else None)
     player.warm_up(SIZE, SIZE)
     before = loaded()
-    for rules in (CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND):
+    # A network answers at once who owns what. Playouts take a fifth of a second: they play by the most different rules.
+    for rules in (CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND) if player.network else (CHINESE_KGS, JAPANESE):
         play_out(player, rules)
     player.close()
     json.dump({"before": sorted(before), "after": sorted(loaded() - before)}, sys.stdout)

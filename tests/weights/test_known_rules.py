@@ -44,6 +44,7 @@ def test_the_answers_under_all_rules_are_those_under_the_known_ones(tmp_path: Pa
 def test_rules_with_phases_and_networks_that_are_told_no_rules_are_refused(tmp_path: Path) -> None:
     for encoder, rules, reason in (
         ("katago-v7", "japanese", "--known-rules: expected rules with area scoring"),
+        ("katago-v7", "aga-button", "--known-rules: expected rules with area scoring and no button"),
         ("liberties", "chinese", "is not told the rules: --known-rules does not apply to inputs liberties"),
     ):
         source = tmp_path / f"{encoder}.safetensors"

@@ -15,6 +15,7 @@ from engine.evaluators.factory import Computing, make_evaluator
 from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator
 from engine.game import Game
+from engine.rules import parse_rules
 from weights.registry import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,15 @@ def test_it_plays_by_its_name() -> None:
     command = [sys.executable, str(ROOT / "keima.py"), "--net", "zero9", "--visits", "2", "--size", str(SIDE)]
     ran = subprocess.run(command, input="genmove b\nquit\n", capture_output=True, text=True, timeout=300)
     assert ran.stdout.startswith("= "), ran.stderr
+
+
+def test_it_takes_the_rules_of_every_game_for_those_that_it_learned_from(evaluator: NetworkEvaluator) -> None:
+    games = [
+        Game(SIDE, rules=parse_rules(rules), komi=7) for rules in ("tromp-taylor", "chinese", "chinese-kgs", "aga")
+    ]
+    values = [float(evaluated(evaluator, game).value[0]) for game in games]
+    assert values == pytest.approx([values[0]] * len(games), abs=1e-5)
+    assert load(find_network("zero9")).provenance["known rules"] == "tromp-taylor"
 
 
 def test_it_knows_who_has_won(evaluator: NetworkEvaluator) -> None:

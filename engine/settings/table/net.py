@@ -17,7 +17,7 @@ NET_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.DATA,
         ("net info",),
-        flag("inputs", "Also list the names of input planes and globals."),
+        flag("inputs", "Also list the names of input planes and globals, and which globals have no effect."),
         flag("tensors", "Also list the arrays of weights."),
         output_file("drawing", "Write a drawing of the architecture as SVG.", flags=("--svg",)),
     ),
@@ -60,7 +60,7 @@ NET_ROWS: tuple[Setting, ...] = (
         text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
         rules(
             "known_rules",
-            "Area rules of the only games that the network has seen: in OUT it takes all rules for these.",
+            "Area rules of the only games that the network has seen: in OUT it takes all area rules for these.",
             None,
             default_text="all rules that it is told",
             reason="Inputs that never varied in training make answers random elsewhere; `train` and `zero` see to it.",

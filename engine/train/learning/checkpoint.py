@@ -1,8 +1,8 @@
 """Checkpoints of a training run, written atomically and without pickle.
 
-checkpoints/step-NNNNNNNN/ contains model, ema and optimizer as safetensors, sizes (statistics of norms by board size)
-if there are any, priorities of samples if losses decide what is drawn, and state.json with the format version and
-everything that is not a tensor. A folder is written under a temporary name, synced, and renamed.
+checkpoints/step-NNNNNNNN/ contains model, ema, optimizer and inputs (their ranges) as safetensors, sizes (statistics of
+norms by board size) if there are any, priorities of samples if losses decide what is drawn, and state.json with the
+format version and everything that is not a tensor. A folder is written under a temporary name, synced, and renamed.
 """
 
 import json

@@ -118,7 +118,10 @@ def train(
             losses.flush()
             priorities = devices.gathered(source.priorities())
             state = {"step": step, "samples": samples, "seconds": seconds, "data": devices.gathered(drawn)}
-            return save_run(run, config, learner, state, priorities) if devices.main else learner.average.net.to_spec()
+            learner.inputs.join(devices.gathered(learner.inputs.tensors()))
+            if devices.main:
+                return save_run(run, config, learner, state, priorities)
+            return learner.inputs.without_constant(learner.average.net.to_spec())
 
         source.anneal(progress())
         with Prefetcher(source, config.prefetch, partial(host_batch, spec=spec, device=devices.device)) as batches:

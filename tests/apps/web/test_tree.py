@@ -259,7 +259,7 @@ def markup_of(data: bytes, record: Record) -> set[tuple[str, object]]:
 def test_records_of_other_programs_that_are_opened_and_saved_keep_every_property() -> None:
     kept = 0
     found = iterate_records([require_shared("problems/sgf_files.tar.xz")], broken=lambda _: None)
-    for name, data in islice(found, 0, None, 4):
+    for name, data in islice(found, 0, None, 8):
         if len(data) > 10_000:
             continue
         try:
@@ -276,4 +276,4 @@ def test_records_of_other_programs_that_are_opened_and_saved_keep_every_property
         assert (after.moves, setups[1]) == (before.moves, setups[0]), name
         assert markup_of(data, before) - markup_of(saved, after) == set(), name
         kept += 1
-    assert kept > 50
+    assert kept > 25

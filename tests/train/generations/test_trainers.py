@@ -78,6 +78,7 @@ def test_a_run_trains_in_two_processes_and_goes_on_with_one(tmp_path: Path) -> N
     assert list(networks(tmp_path)) == [f"gen-{each:04d}.safetensors" for each in range(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_with_more_processes_a_generation_that_has_its_steps_already_takes_none_of_the_next(tmp_path: Path) -> None:
     finish(tmp_path, 1, "run.trainers=1", "gate.games=0", "rating.every=0")

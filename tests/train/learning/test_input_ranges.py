@@ -91,6 +91,24 @@ def test_an_input_that_varied_before_a_run_was_resumed_stays() -> None:
     assert old.without_constant(spec) is spec, "of an older run it is not known what its batches had"
 
 
+def test_an_input_that_varied_between_processes_stays() -> None:
+    spec = default_spec(2, 8, encoder=ENCODER)
+    parts = [InputRanges(spec), InputRanges(spec)]
+    for ranges, suicide in zip(parts, (0.0, 1.0), strict=True):
+        ranges.note(torch.from_numpy(_samples({**RULES, SUICIDE: suicide}).globals))
+    gathered = [{name: each.clone() for name, each in ranges.tensors().items()} for ranges in parts]
+    for ranges in parts:
+        ranges.join(gathered)
+        assert inputs_without_effect(ranges.without_constant(spec)) == [SUPERKO, POSITIONAL, TERRITORY]
+
+
+def test_a_frozen_trunk_is_written_as_it_is(tmp_path: Path) -> None:
+    start = default_spec(2, 8, encoder=ENCODER)
+    frozen = replace(CONFIG, freeze="trunk")
+    result = train(frozen, MadeUpSource(samples=_samples(RULES)), tmp_path, start=start)
+    assert inputs_without_effect(result.net) == []
+
+
 def test_a_network_that_is_told_nothing_but_the_board_is_written_as_it_is() -> None:
     spec = default_spec(2, 8, encoder="oneplane")
     ranges = InputRanges(spec)
