@@ -128,7 +128,7 @@ def values(replay: "Replay", answer: Answer, words: list[str]) -> None:
 def picture(replay: "Replay", answer: Answer, words: list[str]) -> None:
     """A picture of the board in ASCII below the status, no blank line in it, as many stones as on the own board."""
     assert answer.text.startswith("\n") and "\n\n" not in answer.text[1:] and answer.text.isascii()
-    drawn = sum(line.count("X") + line.count("O") for line in answer.text.split("\n") if re.match(r" *\d+ ", line))
+    drawn = sum(line.count("X") + line.count("O") for line in answer.text.split("\n") if re.match(r" *\d+[ (]", line))
     assert drawn == len(replay.stones()), f"{drawn} stones are drawn, {len(replay.stones())} are on the board"
 
 
