@@ -62,7 +62,7 @@ def main() -> None:
     player = make_player(sys.argv[1] if len(sys.argv) > 1 else None)
     player.warm_up(SIZE, SIZE)
     before = loaded()
-    # A network answers at once who owns what. Playouts take a fifth of a second: they play by the most different rules.
+    # Without a network, who owns what takes 0.15 s of playouts: then by one rule set for each way of scoring.
     for rules in (CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND) if player.network else (CHINESE_KGS, JAPANESE):
         play_out(player, rules)
     player.close()

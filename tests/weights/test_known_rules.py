@@ -1,5 +1,7 @@
 """`keima net convert --known-rules`: a network of one rule set answers under all rules as under these."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ from click.testing import CliRunner
 
 import keima
 from engine.encoders import ENCODERS
+from engine.encoders.katago import RULE_GLOBALS
 from engine.nets.random import random_spec
 from weights import native
 
@@ -39,6 +42,18 @@ def test_the_answers_under_all_rules_are_those_under_the_known_ones(tmp_path: Pa
         found, moves = _answer(target, rules)
         assert found == pytest.approx(value, abs=1e-5)
         np.testing.assert_allclose(moves, policy, atol=1e-5)
+
+
+def test_net_info_marks_the_inputs_without_effect(tmp_path: Path) -> None:
+    source, target = tmp_path / "one.safetensors", tmp_path / "all.safetensors"
+    native.write(random_spec(2, 8, ENCODERS["katago-v7"], 1), source)
+    _convert(source, target, "tromp-taylor")
+    for file, idle in ((source, set[str]()), (target, set(RULE_GLOBALS))):
+        shown = CliRunner().invoke(keima.main, ["net", "info", str(file), "--inputs"]).output
+        assert set(re.findall(r"global +\d+ +(.*), without effect", shown)) == idle
+        printed = CliRunner().invoke(keima.main, ["net", "info", str(file), "--inputs", "--json"]).output
+        encoder = json.loads(printed)["encoder"]
+        assert {encoder["inputs"]["globals"][index] for index in encoder["globals_without_effect"]} == idle
 
 
 def test_rules_with_phases_and_networks_that_are_told_no_rules_are_refused(tmp_path: Path) -> None:

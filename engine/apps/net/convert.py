@@ -37,8 +37,8 @@ def cli_convert(
 
     to: a format; None goes by the suffix of the target. name: the network's in the new file, its own if None. force:
     replace an existing target. size: (width, height) of the board of an ONNX file, None for 19x19 or the nearest square
-    that the network supports. people: entries of a human network's provenance, see PEOPLE.
-    known_rules: the only area rules of the games that the network has seen, which it is to take all rules for.
+    that the network supports. people: entries of a human network's provenance, see PEOPLE. known_rules: the rules of
+    the only games that the network has seen; the new one treats all area rules as these.
     Raises GoError, WeightsError, OSError, and ModuleNotFoundError where ONNX cannot be written.
     """
     screen = sys.stdout

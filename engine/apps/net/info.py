@@ -122,8 +122,8 @@ def _tables(spec: NetSpec, file: Path, *, inputs: bool, tensors: bool) -> "Itera
     if inputs:
         planes, globals_ = _input_names(spec)
         rows = [("plane", str(index), name) for index, name in enumerate(planes)]
-        idle = inputs_without_effect(spec)
-        rows += [("global", str(i), f"{name}{', without effect' * (i in idle)}") for i, name in enumerate(globals_)]
+        notes = dict.fromkeys(inputs_without_effect(spec), ", without effect")
+        rows += [("global", str(index), name + notes.get(index, "")) for index, name in enumerate(globals_)]
         yield _table(("input", "", "meaning"), rows)
     if tensors:
         rows = [(path, str(list(shape)), f"{math.prod(shape):,}") for path, shape, _ in describe(spec)]

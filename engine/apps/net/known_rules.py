@@ -1,4 +1,4 @@
-"""Makes a network that learned from games under one rule set take a game's area rules for these."""
+"""Makes a network that learned from games under one rule set treat all area rules as these."""
 
 from dataclasses import replace
 
@@ -20,10 +20,9 @@ KNOWN_RULES = "known rules"
 
 
 def for_all_rules(spec: NetSpec, known: str) -> NetSpec:
-    """Return a network to which all rules are what `known` are to the given one, but for what they do to other inputs.
+    """Return a network for which the inputs that name the rules have no effect: it answers as if they said `known`.
 
-    Those are the areas, the parity of komi, and passes, which some rules hide; under rules that score areas all but
-    the last are alike.
+    Other inputs can still depend on the rules: the areas, the parity of komi, and passes, which some rules hide.
     known: area rules, a preset or JSON. Raises GoError if they score territory, whose games have phases, or have a
     button, which a pass takes, or if the network is not told the rules.
     """
@@ -32,7 +31,7 @@ def for_all_rules(spec: NetSpec, known: str) -> NetSpec:
     if not names or ON_BOARD not in encoder.plane_names:
         raise GoError(f"{spec.name} is not told the rules: --known-rules does not apply to inputs {spec.encoder}")
     if not rules.is_area or rules.button:
-        raise GoError("--known-rules: expected rules with area scoring and no button, under which a game has one phase")
+        raise GoError(f"--known-rules: expected rules with area scoring and no button, got {known}")
     side = spec.board_sizes[0]
     positions = PositionBatch(1, side, side)
     write_position(Game(side, side, rules=rules), BLACK, positions, 0)

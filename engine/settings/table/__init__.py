@@ -1,7 +1,7 @@
 """The table of all settings, from which command line, GTP, JSON, web form and TOML files are built.
 
 The rows are in `play` (a game and a session), `match` (match, levels), `network` (evaluators and the machine),
-`programs` (web, solve, review, bench, draw), `net` (net info and its kin), `book`, `tuning` (tune), `training`
+`programs` (web, solve, review, bench, draw), `net` (the commands under net), `book`, `tuning` (tune), `training`
 (training runs and self-play) and `samples` (training data). Search parameters are declared by the fields of
 `engine.search.params.SearchParams` and added here. Imports nothing heavy.
 """

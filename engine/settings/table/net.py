@@ -60,9 +60,9 @@ NET_ROWS: tuple[Setting, ...] = (
         text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
         rules(
             "known_rules",
-            "Area rules of the only games that the network has seen: in OUT it takes all area rules for these.",
+            "Area rules of the only games that the network has seen: OUT treats all area rules as these.",
             None,
-            default_text="all rules that it is told",
+            default_text="as in IN",
             reason="Inputs that never varied in training make answers random elsewhere; `train` and `zero` see to it.",
         ),
         choice(

@@ -19,8 +19,8 @@ from engine.train.learning.checkpoint import restore
 class InputRanges:
     """The least and the greatest value of each global input so far, for a network in training.
 
-    What the network knows of an input from earlier training counts as every value: its weights stay, as they do
-    where the trunk is frozen.
+    An input that earlier training gave weights counts as one that varied: they stay. So do all where the trunk is
+    frozen.
     """
 
     def __init__(self, start: NetSpec, *, frozen: bool = False) -> None:
