@@ -161,7 +161,7 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ),
         text(
             "preset",
-            "Configuration to start from: 9x9-cpu, 9x9-gpu, 19x19-gpu, agz-study, tiny, or a .toml file.",
+            "Configuration to start from: 9x9-cpu, 9x9-gpu, 19x19-cpu, 19x19-gpu, agz-study, tiny, or a .toml file.",
             metavar="NAME|FILE",
         ),
         integer("generations", "Last generation of the run.", least=0, default_text="no limit"),

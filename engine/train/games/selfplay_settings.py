@@ -6,8 +6,8 @@ knowledge" (2017).
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from engine.errors import BadRules, GoError
 from engine.rules import MOST_KOMI, parse_rules
@@ -311,3 +311,12 @@ class SelfplaySettings:
     def earliest_resignation(self, side: int) -> int:
         """Return the number of moves before which no side resigns."""
         return round(self.resign_from * side * side)
+
+
+def of_sizes(settings: SelfplaySettings, sizes: Sequence[int]) -> SelfplaySettings:
+    """Return settings that play on some of the sizes alone."""
+    places = [settings.sizes.index(side) for side in sizes]
+    weights, komis = (
+        tuple(values[place] for place in places) if values else () for values in (settings.size_weights, settings.komis)
+    )
+    return replace(settings, sizes=tuple(sizes), size_weights=weights, komis=komis)

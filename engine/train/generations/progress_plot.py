@@ -5,8 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.support.plots import new_figure, png
-from engine.train.generations.rating import curve, generation_of, origin, player_of, ratings
-from engine.train.generations.zero_progress import Progress, hours_left, learned
+from engine.train.generations.rating import MatchLine, curve, generation_of, origin, player_of, ratings
+from engine.train.generations.zero_progress import Progress, hours_left, learned, on_board
 from engine.train.run_status import until
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ def plot_progress(progress: Progress, title: str) -> bytes:
     """Return a PNG of a run, with a panel for each kind of number that it has. Raises NoMatplotlib."""
     unit, scale = ("hours", 1.0) if progress.hours >= _LONG_HOURS else ("minutes", 60.0)
     panels: list[Callable[[Axes], None]] = []
-    if any(line.games for line in progress.matches):
-        panels.append(partial(_draw_ratings, progress=progress, scale=scale))
+    boards = progress.matches_by_size
+    for side, matches in boards.items():
+        if any(line.games for line in matches):
+            panels.append(partial(_draw_ratings, matches=matches, where=on_board(side, boards), scale=scale))
     for name, curves, is_log in _panels(progress):
         known = [each for each in curves if each[1]]
         if known:
@@ -99,9 +101,9 @@ def _draw(axes: "Axes", title: str, curves: Sequence[Curve], is_log: bool, scale
         axes.legend(fontsize="x-small")
 
 
-def _draw_ratings(axes: "Axes", progress: Progress, scale: float) -> None:
-    """Draw the ratings with their intervals, and the fixed opponents as lines."""
-    points, fitted = curve(progress.matches), ratings(progress.matches)
+def _draw_ratings(axes: "Axes", matches: Sequence[MatchLine], where: str, scale: float) -> None:
+    """Draw the ratings on a board with their intervals, and the fixed opponents as lines."""
+    points, fitted = curve(matches), ratings(matches)
     hours, elo = [scale * point.hours for point in points], [point.rating.elo for point in points]
     below = [point.rating.elo - point.rating.low for point in points]
     above = [point.rating.high - point.rating.elo for point in points]
@@ -109,6 +111,7 @@ def _draw_ratings(axes: "Axes", progress: Progress, scale: float) -> None:
     opponents = {player: each.elo for player, each in fitted.items() if generation_of(player) is None}
     for number, (player, level) in enumerate(sorted(opponents.items(), key=lambda each: each[1])):
         axes.axhline(level, color=f"C{number % 9 + 1}", linewidth=1, linestyle="--", label=player)
-    weakest = origin(progress.matches)
-    axes.set_title(f"Elo above {'the first network' if weakest == player_of(0) else weakest}", fontsize="medium")
+    weakest = origin(matches)
+    above_whom = "the first network" if weakest == player_of(0) else weakest
+    axes.set_title(f"Elo above {above_whom}{where}", fontsize="medium")
     axes.legend(fontsize="x-small")

@@ -2,7 +2,7 @@
 
 Every rated generation plays the one before and a few older ones, which connects the curve, and fixed opponents, which
 give it a scale: the playout player, with more visits after it was beaten without a loss, and GNU Go, one level
-higher after a level was beaten clearly. Ratings are Bradley-Terry ratings over all results.
+higher after a level was beaten clearly. Ratings are Bradley-Terry ratings over all results on a board.
 
 This file plays no games and opens no networks.
 """
@@ -25,6 +25,8 @@ GNUGO_LEVELS = range(1, 11)
 _ROLLOUT = "rollout-"
 _GNUGO = "gnugo-"
 _GENERATION = "gen-"
+# Sizes whose ratings are remembered at a time.
+_MOST_SIZES = 8
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,12 @@ class RatingSettings:
     """
 
     every: int = number(5, "Generations between two rated ones; 0 for no ratings.", 0, unit="generations")
+    sizes: tuple[int, ...] = numbers(
+        (),
+        "Boards to play on, some of selfplay.sizes, each with ratings of its own; without any, the first of them.",
+        2,
+        25,
+    )
     games: int = number(20, "Games of a match, an even number.", 2, unit="games")
     visits: int = number(50, "Visits of a generation for each move.", 1, unit="visits")
     back: tuple[int, ...] = numbers(
@@ -79,6 +87,7 @@ class MatchLine:
     """The result of a match, as in a line of ratings.jsonl, from the point of view of `first`, a generation.
 
     hours: of the run at the time of the match. skipped: the reason why it was not played, else "".
+    size: the side of the board; 0 in lines of earlier versions, which played on the first of the sizes of self-play.
     """
 
     first: str
@@ -89,6 +98,7 @@ class MatchLine:
     hours: float = 0.0
     seconds: float = 0.0
     skipped: str = ""
+    size: int = 0
 
     @property
     def games(self) -> int:
@@ -136,8 +146,16 @@ def is_rated(generation: int, settings: RatingSettings) -> bool:
     return settings.every > 0 and generation % settings.every == 0
 
 
+def by_size(lines: Sequence[MatchLine], first: int) -> dict[int, list[MatchLine]]:
+    """Return the matches on each board, the smallest first. first: the side of the board of those without a size."""
+    found: dict[int, list[MatchLine]] = {}
+    for line in lines:
+        found.setdefault(line.size or first, []).append(line)
+    return dict(sorted(found.items()))
+
+
 def next_opponent(generation: int, lines: Sequence[MatchLine], settings: RatingSettings) -> str | None:
-    """Return the next opponent of a generation's rating, None if its rating is complete.
+    """Return the next opponent of a generation's rating, None if its rating is complete. lines: matches on one board.
 
     It follows from the recorded matches, so an interrupted rating resumes with the missing match. Fixed opponents can
     get stronger within one rating: a generation that beats one level plays the next.
@@ -183,7 +201,7 @@ def origin(lines: Sequence[MatchLine]) -> str:
     return next((player for player, rating in ratings(lines).items() if rating.error == 0), player_of(0))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=_MOST_SIZES)
 def _ratings(lines: tuple[MatchLine, ...]) -> dict[str, Rating]:
     """Return the ratings of the matches that were played."""
     # Cached, because one report needs the same ratings several times.

@@ -72,8 +72,8 @@ class RatingMatches:
                 points = [_points(record, generation) for record in self._meet_gnugo(generation, level, settings.size)]
         wins, losses, draws = (points.count(each) for each in (WIN, LOSS, DRAW))
         seconds = round(time.monotonic() - start, 3)
-        line = MatchLine(player_of(generation), opponent, wins, losses, draws, round(self.hours(), 4), seconds, skipped)
-        return line, records
+        name, hours = player_of(generation), round(self.hours(), 4)
+        return MatchLine(name, opponent, wins, losses, draws, hours, seconds, skipped, settings.size), records
 
     def _meet(
         self, generation: int, opponent: str, settings: ArenaSettings, records: list[str]
@@ -131,7 +131,7 @@ class RatingMatches:
             if self.stopping():
                 raise Stopped
 
-        folder = self.folder / "matches" / f"{player_of(generation)}-gnugo-{level}"
+        folder = self.folder / "matches" / f"{player_of(generation)}-gnugo-{level}-{size}x{size}"
         try:
             Store(settings, folder)
         except (GoError, MatchError):

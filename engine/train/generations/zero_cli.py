@@ -161,7 +161,8 @@ def write_reports(folder: Path, stderr: IO[str], *, picture: bool = True) -> Non
     progress = read_progress(folder)
     write_report(progress, f"keima zero {folder.name}")
     if any(line.games for line in progress.matches):
-        write_atomically(folder / "ratings.json", json_text(summary(progress.matches), indent=1) + "\n")
+        found = {f"{side}x{side}": summary(matches) for side, matches in progress.matches_by_size.items()}
+        write_atomically(folder / "ratings.json", json_text(found, indent=1) + "\n")
     if not picture:
         return
     try:

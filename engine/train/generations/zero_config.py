@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.settings.setting import Kind, check_fields, declared, number, option
+from engine.settings.setting import Kind, check_fields, declared, number, numbers, option
 from engine.settings.table import settings_on
 from engine.support.files import write_atomically
 from engine.support.json_text import json_text
@@ -27,6 +27,8 @@ CONFIG = "config.toml"
 _NEWER = ("cluster",)
 """Tables that runs lack which began before there were any."""
 _SUFFIX = ".toml"
+# Names the preset whose settings a file has where it has none of its own.
+_LIKE = "like"
 _PRESETS = Path(__file__).with_name("presets")
 _OPTIONS = settings_on("selfplay")
 
@@ -86,6 +88,9 @@ class RunSettings:
         0,
         1,
     )
+    sizes_from: tuple[int, ...] = numbers(
+        (), "Generations from which each of selfplay.sizes is played; without any, all are from the first.", 1
+    )
     trainers: int = number(
         1,
         "Processes that train the network together, each on a GPU of its own and with batches of train.batch_size; "
@@ -113,8 +118,8 @@ class RunSettings:
 
     @property
     def adapted(self) -> list[str]:
-        """The settings by which self-play follows earlier games, which a cluster that plays on its own cannot do."""
-        names = ("komi_gain", "fair_komi_rate", "fork_share", "resign_false_rate")
+        """The settings by which self-play changes in a run, which a cluster that plays on its own cannot do."""
+        names = ("komi_gain", "fair_komi_rate", "fork_share", "resign_false_rate", "sizes_from")
         return [name for name in names if getattr(self, name)]
 
     def games_of(self, generation: int) -> int:
@@ -232,10 +237,36 @@ class ZeroConfig:
             raise ValueError("run.fair_komi_rate: expected 0 with run.komi_gain: both change the komi")
         if self.run.resign_false_rate and not self.selfplay.no_resign_share:
             raise ValueError("run.resign_false_rate: expected selfplay.no_resign_share above 0, whose games it counts")
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        sizes, begins = self.selfplay.sizes, self.run.sizes_from
+        if begins and (len(begins) != len(sizes) or min(begins) != 1):
+            raise ValueError(
+                f"run.sizes_from: expected {len(sizes)} generations, the least of them 1, got {list(begins)}"
+            )
+        weights = self.selfplay.size_weights
+        for generation in begins if weights else ():
+            if not any(weights[sizes.index(side)] for side in self.sizes_at(generation)):
+                raise ValueError(f"selfplay.size_weights: expected one above 0 in generation {generation}")
+        if not set(self.rating.sizes) <= set(sizes):
+            raise ValueError(
+                f"rating.sizes: expected some of selfplay.sizes, {list(sizes)}, got {list(self.rating.sizes)}"
+            )
         smallest, largest = self.train.board_sizes
         # A network that is given has sizes of its own, see `first_network`.
         if not self.run.net and not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
             raise ValueError(f"selfplay.sizes: expected {smallest} to {largest}, got {list(self.selfplay.sizes)}")
+
+    def sizes_at(self, generation: int) -> list[int]:
+        """Return the sides of the boards that a generation plays on; the first generation is 1."""
+        begins = self.run.sizes_from or (1,) * len(self.selfplay.sizes)
+        return [side for side, begin in zip(self.selfplay.sizes, begins, strict=True) if begin <= generation]
+
+    def rated_sizes(self, generation: int) -> list[int]:
+        """Return the sides of the boards on which a generation is rated."""
+        wanted = self.rating.sizes or self.selfplay.sizes[:1]
+        return [side for side in self.sizes_at(generation) if side in wanted]
 
 
 def preset_names() -> list[str]:
@@ -257,7 +288,7 @@ def read_config(source: str, settings: Sequence[str] = ()) -> ZeroConfig:
     """
     if source.endswith(_SUFFIX):
         return read_file(Path(source), settings)
-    return _parsed(read_toml(preset_text(source), source), source, settings)
+    return _parsed(_tables_of_preset(source), source, settings)
 
 
 def read_file(path: Path, settings: Sequence[str] = ()) -> ZeroConfig:
@@ -270,7 +301,25 @@ def _tables_of(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
-    return read_toml(text, str(path))
+    return _completed(read_toml(text, str(path)), str(path))
+
+
+def _tables_of_preset(name: str) -> dict[str, Any]:
+    return _completed(read_toml(preset_text(name), name), name)
+
+
+def _completed(tables: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return tables with what they lack from the preset that they name with `like`. Raises ConfigError."""
+    name = tables.pop(_LIKE, None)
+    if name is None:
+        return tables
+    if name not in preset_names():
+        raise ConfigError(f"{place}: {_LIKE}: expected {' or '.join(preset_names())}, got {name!r}")
+    found = _tables_of_preset(name)
+    for key, table in tables.items():
+        # What is not a table is refused by the caller, which knows all keys.
+        found[key] = {**found.get(key, {}), **table} if isinstance(table, dict) else table
+    return found
 
 
 def _parsed(tables: dict[str, Any], place: str, settings: Sequence[str]) -> ZeroConfig:

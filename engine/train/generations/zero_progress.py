@@ -1,6 +1,6 @@
 """The progress of a run of `keima zero`, read from the files of its folder, which it never changes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -10,7 +10,7 @@ from engine.support.elo import wilson_interval
 from engine.support.files import whole_lines
 from engine.train.games.selfplay_store import RECORDS
 from engine.train.generations.gate import read_gates
-from engine.train.generations.rating import MatchLine, curve, player_of, read_lines
+from engine.train.generations.rating import MatchLine, by_size, curve, player_of, read_lines
 from engine.train.generations.zero import Bounds
 from engine.train.generations.zero_config import CONFIG, ZeroConfig, read_file
 from engine.train.generations.zero_state import Clock, State, read_steps, recovered_state
@@ -55,6 +55,11 @@ class Progress:
         run = self.config.run if self.config else None
         return run is not None and Bounds(run.hours, run.generations).reached(self.state, self.hours)
 
+    @property
+    def matches_by_size(self) -> dict[int, list[MatchLine]]:
+        """The rating matches on each board, the smallest first."""
+        return by_size(self.matches, self.config.selfplay.sizes[0] if self.config else 0)
+
     def lines(self, step: str) -> list[dict[str, Any]]:
         """Return the finished steps of a kind."""
         return [line for line in self.steps if line["step"] == step]
@@ -82,6 +87,11 @@ def read_progress(folder: Path) -> Progress:
         read_metrics(folder / "train"),
         len(whole_lines(folder / "samples" / player_of(state.generation) / RECORDS)),
     )
+
+
+def on_board(side: int, boards: Collection[int]) -> str:
+    """Return " on 9x9" for a board that is one of several, else ""."""
+    return f" on {side}x{side}" if len(boards) > 1 else ""
 
 
 def rate(steps: Sequence[dict[str, Any]], step: str, figure: str) -> float | None:
@@ -157,11 +167,13 @@ def warnings(progress: Progress) -> list[str]:
         refused = 0 if gate["promoted"] else refused + 1
     if refused >= _REFUSED:
         found.append(f"the last {refused} candidates did not pass the gate")
-    points = curve(progress.matches)
-    if len(points) > 1:
-        best = max(points, key=lambda point: point.rating.elo)
-        if points[-1].rating.high < best.rating.low:
-            found.append(f"generation {points[-1].generation} is weaker than generation {best.generation}")
+    boards = progress.matches_by_size
+    for side, matches in boards.items():
+        points = curve(matches)
+        best = max(points, key=lambda point: point.rating.elo, default=None)
+        if best is not None and points[-1].rating.high < best.rating.low:
+            text = f"generation {points[-1].generation} is weaker than generation {best.generation}"
+            found.append(text + on_board(side, boards))
     losses = list(by_generation(learned(progress), "loss").items())
     if len(losses) > 1 and losses[-1][1] > (1 + _RISE) * losses[-2][1]:
         found.append(f"the loss rose from {losses[-2][1]:.3f} to {losses[-1][1]:.3f} in generation {losses[-1][0]}")

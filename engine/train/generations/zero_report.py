@@ -13,6 +13,7 @@ from engine.train.generations.zero_progress import (
     hours_each,
     hours_left,
     learned,
+    on_board,
     rate,
     warnings,
 )
@@ -22,16 +23,13 @@ from engine.train.run_status import Sheet, headline, moved, until
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from engine.train.generations.rating import MatchLine
-
 # Number of generations shown on a terminal.
 _NEWEST = 12
 
 
 def sheets(progress: Progress, newest: int | None = None) -> list[Sheet]:
     """Return the tables of totals, of generations (only the `newest`, None for all), and of fixed opponents."""
-    found = [_totals(progress), _generations(progress, newest)]
-    return found + ([_opponents(progress)] if _fixed(progress) else [])
+    return [_totals(progress), _generations(progress, newest), *_opponents(progress)]
 
 
 def status(progress: Progress) -> list["str | Table"]:
@@ -124,13 +122,15 @@ def _learning(progress: Progress) -> list[tuple[str, str]]:
 
 
 def _strength(progress: Progress) -> list[tuple[str, str]]:
-    """Return the newest rating and the last gate that was played."""
-    rows, points = list[tuple[str, str]](), curve(progress.matches)
-    if len(points) > 1:
-        before, now = points[-2:]
-        text = f"{now.rating.elo:+.0f} ({now.rating.low:+.0f} to {now.rating.high:+.0f}) for generation "
-        text += f"{now.generation}, {now.rating.elo - before.rating.elo:+.0f} since {before.generation}"
-        rows.append((f"Elo above {origin(progress.matches)}", text))
+    """Return the newest rating on each board, and the last gate that was played."""
+    rows, boards = list[tuple[str, str]](), progress.matches_by_size
+    for side, matches in boards.items():
+        points = curve(matches)
+        if len(points) > 1:
+            before, now = points[-2:]
+            text = f"{now.rating.elo:+.0f} ({now.rating.low:+.0f} to {now.rating.high:+.0f}) for generation "
+            text += f"{now.generation}, {now.rating.elo - before.rating.elo:+.0f} since {before.generation}"
+            rows.append((f"Elo above {origin(matches)}{on_board(side, boards)}", text))
     played = [gate for gate in progress.gates if gate["games"]]
     if played:
         rows.append(("last gate", f"generation {played[-1]['candidate']}: {_gate_text(played[-1])}"))
@@ -142,13 +142,15 @@ def _generations(progress: Progress, newest: int | None) -> Sheet:
     for line in progress.steps:
         lines.setdefault(line["generation"], {})[line["step"]] = line
     gates = {line["candidate"]: line for line in progress.gates}
-    fitted, losses = ratings(progress.matches), by_generation(learned(progress), "loss")
+    losses, boards = by_generation(learned(progress), "loss"), progress.matches_by_size
+    fitted = [ratings(matches) for matches in boards.values()] or [{}]
+    columns = [f"Elo{on_board(side, boards)}" for side in boards] or ["Elo"]
     rows = []
     for generation in sorted(lines)[-newest if newest else None :]:
         steps = lines[generation]
         played, trained = steps.get("selfplay", {}), steps.get("train", {})
         loss = losses.get(generation, trained.get("loss"))
-        rating = fitted.get(player_of(generation))
+        found = [each.get(player_of(generation)) for each in fitted]
         rows.append(
             (
                 str(generation),
@@ -157,10 +159,10 @@ def _generations(progress: Progress, newest: int | None) -> Sheet:
                 _count(played.get("samples")),
                 "" if loss is None else f"{loss:.4f}",
                 _gate_text(gates.get(generation)),
-                "" if rating is None else f"{rating.elo:+.0f}",
+                *("" if rating is None else f"{rating.elo:+.0f}" for rating in found),
             )
         )
-    return Sheet("Generations", ("generation", "hours", "games", "samples", "loss", "gate", "Elo"), tuple(rows))
+    return Sheet("Generations", ("generation", "hours", "games", "samples", "loss", "gate", *columns), tuple(rows))
 
 
 def _count(value: int | None) -> str:
@@ -174,18 +176,15 @@ def _gate_text(line: dict[str, Any] | None) -> str:
     return f"{share:.0f} % of {line['games']} ({low:.0f}-{high:.0f}) {'yes' if line['promoted'] else 'no'}"
 
 
-def _fixed(progress: Progress) -> "dict[str, MatchLine]":
-    """Return the newest match against each fixed opponent."""
-    return {line.second: line for line in progress.matches if generation_of(line.second) is None}
-
-
-def _opponents(progress: Progress) -> Sheet:
-    """Return the table of fixed opponents with the latest result against each."""
-    fitted = ratings(progress.matches)
-    rows = []
-    for opponent, line in _fixed(progress).items():
-        result = line.skipped or f"+{line.wins} -{line.losses} ={line.draws}"
-        elo = f"{fitted[opponent].elo:+.0f}" if opponent in fitted else ""
-        rows.append((opponent, line.first, result, elo))
-    title = f"Fixed opponents (Elo above {origin(progress.matches)})"
-    return Sheet(title, ("opponent", "met last by", "result", "Elo"), tuple(rows))
+def _opponents(progress: Progress) -> list[Sheet]:
+    """Return a table of fixed opponents with the latest result against each, for each board on which there are any."""
+    found, boards = list[Sheet](), progress.matches_by_size
+    for side, matches in boards.items():
+        fitted, rows = ratings(matches), list[tuple[str, ...]]()
+        for opponent, line in {line.second: line for line in matches if generation_of(line.second) is None}.items():
+            result = line.skipped or f"+{line.wins} -{line.losses} ={line.draws}"
+            elo = f"{fitted[opponent].elo:+.0f}" if opponent in fitted else ""
+            rows.append((opponent, line.first, result, elo))
+        title = f"Fixed opponents{on_board(side, boards)} (Elo above {origin(matches)})"
+        found += [Sheet(title, ("opponent", "met last by", "result", "Elo"), tuple(rows))] if rows else []
+    return found

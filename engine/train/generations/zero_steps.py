@@ -31,13 +31,13 @@ from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay import decisive_settings
 from engine.train.games.selfplay_game import Effort
-from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_settings import SelfplaySettings, of_sizes
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS
 from engine.train.games.selfplay_workers import SelfplayWorkers
 from engine.train.generations.adaptation import RESIGN_GENERATIONS, is_even, next_komi, records_of, resign_threshold
 from engine.train.generations.gate import Gate, gate, needs_match, noted, read_gates, without_match, write_gate
-from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
+from engine.train.generations.rating import by_size, is_rated, next_opponent, player_of, read_lines, write_line
 from engine.train.generations.rating_matches import RatingMatches
 from engine.train.generations.ray_selfplay import INBOX, Intake, computing_of
 from engine.train.generations.ray_workers import RayWorkers
@@ -104,7 +104,8 @@ class LocalSteps:
 
     def selfplay(self, state: State) -> StepStatistics:
         """Play the games of a generation with the best network."""
-        settings, folder = self._settings(state.generation), self._games(state.generation)
+        all_sizes, folder = self._settings(state.generation), self._games(state.generation)
+        settings = of_sizes(all_sizes, self._config.sizes_at(state.generation))
         games = self._config.run.games_of(state.generation)
         seed = self._seed(_SELFPLAY, state.generation)
         if self._ray_workers is not None:
@@ -126,12 +127,12 @@ class LocalSteps:
             if stats.done < games:
                 raise Stopped
             figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
-            figures |= {"komis": list(settings.komis)} if settings.komis else {}
+            figures |= {"komis": list(all_sizes.komis)} if settings.komis else {}
             figures |= {"resign_threshold": settings.resign_threshold} if self._config.run.resign_false_rate else {}
         return {"games": games, "samples": samples_in(folder), **game_figures(folder), **figures}
 
     def _settings(self, generation: int) -> SelfplaySettings:
-        """Return the self-play settings of a generation, adapted to the games of those before."""
+        """Return the self-play settings of a generation, of all sizes, adapted to the games of those before."""
         run, settings = self._config.run, self._config.selfplay
         lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "selfplay"]
         last = next((line for line in lines if line["generation"] == generation - 1), {})
@@ -236,13 +237,11 @@ class LocalSteps:
     def _params(self) -> SearchParams:
         return with_settings(SearchParams(), dict(self._config.selfplay.search))
 
-    def _arena(self, seed: int) -> ArenaSettings:
-        """Return the settings of matches, with the first board size and the first area rules of self-play."""
+    def _arena(self, seed: int, side: int) -> ArenaSettings:
+        """Return the settings of matches on a board of a side, with the first area rules of self-play."""
         play = self._config.selfplay
         rules = next((each for each in play.rules if parse_rules(each).is_area), ArenaSettings.rules)
-        return ArenaSettings(
-            play.sizes[0], rules, play.komi, games_at_once=play.games_at_once, longest=play.longest, seed=seed
-        )
+        return ArenaSettings(side, rules, play.komi, games_at_once=play.games_at_once, longest=play.longest, seed=seed)
 
     def gate(self, state: State) -> Gate:
         """Play the candidate against the best network, unless no match is needed or it has been played."""
@@ -265,7 +264,8 @@ class LocalSteps:
             name = player_of(state.generation)
             candidate = ArenaPlayer(new, settings.visits, self._params(), name)
             best = ArenaPlayer(old, settings.visits, self._params(), player_of(state.best))
-            games = arena(self._arena(self._seed(_GATE, state.generation)), candidate, best, settings.games)
+            side = self._config.sizes_at(state.generation)[0]
+            games = arena(self._arena(self._seed(_GATE, state.generation), side), candidate, best, settings.games)
             with closing(games):
                 outcome = gate(
                     state.generation,
@@ -296,16 +296,23 @@ class LocalSteps:
             self._stop.is_set,
         )
         played = 0
-        while (opponent := next_opponent(state.generation, read_lines(path), settings)) is not None:
-            self._check_stop()
-            self._show(f"{player_of(state.generation)} against {opponent}")
-            how = self._arena(self._seed(_RATING, state.generation, *opponent.encode()))
-            line, records = matches.play(state.generation, opponent, how)
-            if records:
-                self._keep(f"{line.first}-{line.second}", records)
-            write_line(path, line)
-            played += line.games
+        for side in self._config.rated_sizes(state.generation):
+            board = f"{side}x{side}"
+            while (opponent := self._opponent(state.generation, side, path)) is not None:
+                self._check_stop()
+                self._show(f"{player_of(state.generation)} against {opponent} on {board}")
+                how = self._arena(self._seed(_RATING, state.generation, side, *opponent.encode()), side)
+                line, records = matches.play(state.generation, opponent, how)
+                if records:
+                    self._keep(f"{line.first}-{line.second}-{board}", records)
+                write_line(path, line)
+                played += line.games
         return {"games": played}
+
+    def _opponent(self, generation: int, side: int, path: Path) -> str | None:
+        """Return the next opponent of a generation on a board, None if its rating there is complete."""
+        lines = by_size(read_lines(path), self._config.selfplay.sizes[0]).get(side, [])
+        return next_opponent(generation, lines, self._config.rating)
 
 
 def _open(file: Path, computing: Computing, threads: int | None = None) -> Evaluator:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from engine.train.data.samples import empty_samples, read_shard, write_shard
 from engine.train.generations.adaptation import next_komi, resign_threshold
 from engine.train.generations.gate import read_gates
+from engine.train.generations.rating import read_lines
 from engine.train.generations.zero import Stopped
 from engine.train.generations.zero_cli import open_ray_workers, zero
 from engine.train.generations.zero_config import ZeroConfig, read_config
@@ -122,7 +123,14 @@ def test_a_run_with_an_option_that_is_killed_ends_with_the_networks_of_one_that_
 def test_self_play_follows_the_games_of_the_generation_before(tmp_path: Path) -> None:
     adapts = ("run.fair_komi_rate=0.5", "run.fork_share=1.0", "run.resign_false_rate=0.05")
     sizes = ("selfplay.sizes=[4, 5]", "train.board_sizes=[4, 9]", "selfplay.no_resign_share=1.0", "run.first_games=40")
-    finish(tmp_path, 2, *adapts, *sizes, "rating.every=0", "gate.games=0")
+    rated = (
+        "rating.every=1",
+        "rating.sizes=[4, 5]",
+        "rating.games=2",
+        "rating.rollout_first=0",
+        "rating.rollout_last=0",
+    )
+    finish(tmp_path, 2, *adapts, *sizes, *rated, "gate.games=0")
     first, second = (line for line in read_steps(tmp_path / "steps.jsonl") if line["step"] == "selfplay")
     records = (tmp_path / "samples" / "gen-0001" / "games.sgfl").read_text().splitlines()
     assert first["komis"] == [0.5, 0.5]
@@ -133,6 +141,13 @@ def test_self_play_follows_the_games_of_the_generation_before(tmp_path: Path) ->
     forks = (tmp_path / "samples" / "gen-0002" / "games.sgfl").read_text().splitlines()
     assert not any("fork=" in each for each in records)
     assert all("fork=" in each for each in forks)
+    met = [(line.first, line.second, line.size) for line in read_lines(tmp_path / "ratings.jsonl")]
+    assert met == [
+        ("gen-0001", "gen-0000", 4),
+        ("gen-0001", "gen-0000", 5),
+        ("gen-0002", "gen-0001", 4),
+        ("gen-0002", "gen-0001", 5),
+    ]
 
 
 @pytest.mark.timeout(600)

@@ -17,7 +17,7 @@ from engine.train.generations.zero_config import (
 )
 from engine.train.toml_settings import ConfigError, from_table, to_toml
 
-PRESETS = ["19x19-gpu", "9x9-cpu", "9x9-gpu", "agz-study", "tiny"]
+PRESETS = ["19x19-cpu", "19x19-gpu", "9x9-cpu", "9x9-gpu", "agz-study", "tiny"]
 
 
 def test_the_presets_are_packaged() -> None:
@@ -34,7 +34,7 @@ def test_a_preset_can_be_read_and_is_the_same_after_writing(name: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_gives_reasons(name: str) -> None:
     assert preset_text(name).startswith("# ")
-    assert preset_text(name).count("#") >= 10
+    assert preset_text(name).count("#") >= (6 if "like = " in preset_text(name) else 10)
 
 
 def test_the_study_has_alphago_zeros_numbers() -> None:
@@ -70,16 +70,42 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("tiny", "rating.gnugo=' '", "gnugo: expected a command, got ' '"),
         ("tiny", "rating.gnugo=gnugo '--mode", "gnugo: no command line: No closing quotation"),
         ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
+        (
+            "tiny",
+            "run.sizes_from=[1, 2]",
+            r"run\.sizes_from: expected 1 generations, the least of them 1, got \[1, 2\]",
+        ),
+        ("tiny", "run.sizes_from=[2]", r"run\.sizes_from: expected 1 generations, the least of them 1, got \[2\]"),
+        ("19x19-cpu", "selfplay.size_weights=[0, 1, 1, 1, 1]", "size_weights: expected one above 0 in generation 1"),
+        ("19x19-cpu", "rating.sizes=[9, 10]", r"rating\.sizes: expected some of selfplay\.sizes, .*, got \[9, 10\]"),
         ("tiny", "train.hours=2", r"train\.hours: expected 0, because run\.hours bounds"),
         ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),
         ("tiny", "train.human=true", r"train\.human: expected false"),
         ("tiny", "train.record_shares=[0.5]", r"train\.record_shares: expected none"),
-        ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
+        ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-cpu or 19x19-gpu or"),
     ],
 )
 def test_a_wrong_number_is_named(source: str, setting: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_config(source, [setting])
+
+
+def test_a_run_grows_to_larger_boards_and_is_rated_on_those_that_it_plays_on() -> None:
+    config = read_config("19x19-cpu")
+    assert [config.sizes_at(generation) for generation in (1, 60)] == [[9], [9]]
+    assert [config.sizes_at(generation) for generation in (61, 85)] == [[9, 7, 11, 13], [9, 7, 11, 13]]
+    assert config.sizes_at(86) == [9, 7, 11, 13, 19]
+    assert [config.rated_sizes(generation) for generation in (60, 70, 90)] == [[9], [9, 13], [9, 13, 19]]
+    assert read_config("19x19-gpu").rated_sizes(5) == [19], "the first size, unless others are given"
+
+
+def test_a_file_has_what_it_lacks_from_the_preset_that_it_is_like(tmp_path: Path) -> None:
+    path, preset = tmp_path / "mine.toml", read_config("9x9-cpu")
+    path.write_text("like = '9x9-cpu'\n[run]\ngames = 3\n")
+    assert read_config(str(path)) == replace(preset, run=replace(preset.run, games=3))
+    path.write_text("like = 'mine'\n")
+    with pytest.raises(ConfigError, match=r"mine\.toml: like: expected 19x19-cpu or .*, got 'mine'"):
+        read_config(str(path))
 
 
 def test_the_komi_follows_the_results_within_its_bounds() -> None:
@@ -160,7 +186,7 @@ def test_a_run_may_become_longer(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_run_asks_how_to_begin(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="contains no run: start one with --preset 19x19-gpu or"):
+    with pytest.raises(ConfigError, match="contains no run: start one with --preset 19x19-cpu or"):
         config_of_run(tmp_path / "new")
 
 

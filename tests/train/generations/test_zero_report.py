@@ -13,7 +13,7 @@ from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.rating import MatchLine, write_line
 from engine.train.generations.zero_cli import write_reports
 from engine.train.generations.zero_config import config_of_run, keep_config
-from engine.train.generations.zero_progress import rate, read_progress
+from engine.train.generations.zero_progress import rate, read_progress, warnings
 from engine.train.generations.zero_report import sheets, status, write_report
 from engine.train.generations.zero_state import State, add_step, write_state
 
@@ -78,12 +78,13 @@ def test_the_report_holds_every_table(folder: Path) -> None:
 
 def test_ratings_are_fitted_once_for_the_matches_there_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[int] = []
+    keep_config(folder, config_of_run(folder, "tiny"))
     monkeypatch.setattr(rating, "fit_ratings", lambda *args, **more: fits.append(1) or fit_ratings(*args, **more))
     write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0001", 11, 9, hours=0.7))
     for _ in range(2):
         write_reports(folder, io.StringIO())
     assert len(fits) == 1
-    assert json.loads((folder / "ratings.json").read_text())["ratings"]["gen-0000"] == [0, 0, 0, 0]
+    assert json.loads((folder / "ratings.json").read_text())["5x5"]["ratings"]["gen-0000"] == [0, 0, 0, 0]
     write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0000", 15, 5, hours=0.7))
     write_reports(folder, io.StringIO())
     assert len(fits) == 2
@@ -107,6 +108,39 @@ def test_ratings_that_begin_late_name_whom_they_are_above(folder: Path) -> None:
     assert "Elo above gen-0050" in dict(run.rows)
     assert opponents.title == "Fixed opponents (Elo above gen-0050)"
     assert "Elo above gen-0000" not in dict(run.rows)
+
+
+def test_each_board_has_ratings_of_its_own(folder: Path) -> None:
+    keep_config(folder, config_of_run(folder, "tiny"))
+    on_seven = [
+        MatchLine("gen-0001", "gen-0000", 2, 18, size=7),
+        MatchLine("gen-0002", "gen-0001", 5, 15, size=7),
+        MatchLine("gen-0002", "gnugo-1", 1, 19, size=7),
+    ]
+    for line in on_seven:
+        write_line(folder / "ratings.jsonl", line)
+    progress = read_progress(folder)
+    run, generations, small, large = sheets(progress)
+    assert generations.columns[6:] == ("Elo on 5x5", "Elo on 7x7")
+    first, second = generations.rows
+    assert int(first[6]) > 200
+    assert int(first[7]) < -200
+    assert second[6] == "", "it was not rated there"
+    assert dict(run.rows)["Elo above gen-0000 on 7x7"].endswith(f"for generation 2, {_more(second, first)} since 1")
+    assert (small.title, large.title) == (
+        "Fixed opponents on 5x5 (Elo above gen-0000)",
+        "Fixed opponents on 7x7 (Elo above gen-0000)",
+    )
+    assert [row[:3] for row in large.rows] == [("gnugo-1", "gen-0002", "+1 -19 =0")]
+    assert "generation 2 is weaker than generation 0 on 7x7" in warnings(progress)
+    pytest.importorskip("matplotlib")
+    write_reports(folder, io.StringIO())
+    assert json.loads((folder / "ratings.json").read_text()).keys() == {"5x5", "7x7"}
+    assert (folder / "progress.png").stat().st_size > 0
+
+
+def _more(later: tuple[str, ...], earlier: tuple[str, ...]) -> str:
+    return f"{int(later[7]) - int(earlier[7]):+d}"
 
 
 def test_without_fixed_opponents_there_is_no_table_of_them(folder: Path) -> None:

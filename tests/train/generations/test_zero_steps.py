@@ -14,7 +14,7 @@ from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.generations.first_network import make_first_network
 from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.zero_config import read_config
-from engine.train.generations.zero_state import State
+from engine.train.generations.zero_state import State, add_step
 from engine.train.generations.zero_steps import LocalSteps, network_file
 
 
@@ -82,6 +82,23 @@ def test_games_that_a_cluster_had_sent_are_taken_in_by_a_run_that_goes_on_withou
     steps.selfplay(State(1))
     assert [line[:8] for line in workers.lines] == ["(;RO[4]C"]
     assert not inbox.exists()
+
+
+def test_a_size_joins_with_its_generation_and_has_a_komi_of_its_own(tmp_path: Path) -> None:
+    sizes = ("selfplay.sizes=[5, 7, 6]", "selfplay.size_weights=[3, 2, 1]", "run.sizes_from=[1, 3, 2]")
+    steps, workers = steps_of(tmp_path, *sizes, "run.fair_komi_rate=0.5")
+    for generation in (1, 2, 3):
+        games = tmp_path / "samples" / f"gen-{generation:04d}" / "games.sgfl"
+        games.parent.mkdir(parents=True, exist_ok=True)
+        games.write_text("(;SZ[5]KM[0.5]RE[B+4.5];B[aa])\n" if generation == 1 else "")
+        figures = steps.selfplay(State(generation))
+        add_step(tmp_path / "steps.jsonl", State(generation), figures | {"hours": 0.1})
+    played = [(each.sizes, each.size_weights, each.komis) for each in workers.settings]
+    assert played == [
+        ((5,), (3.0,), (0.5,)),
+        ((5, 6), (3.0, 1.0), (2.75, 0.5)),
+        ((5, 7, 6), (3.0, 2.0, 1.0), (2.75, 0.5, 0.5)),
+    ]
 
 
 def test_a_first_generation_without_samples_is_said_before_training(tmp_path: Path) -> None:
