@@ -26,12 +26,19 @@ def files_of(file: Path) -> list[Path]:
 
 
 def write_sized(file: Path, name: str, networks: Mapping[Size, NetSpec]) -> None:
-    """Write the networks that belong to the one of a file, whose name is `name`: each is for its board size only."""
+    """Write the networks that belong to the one of a file, whose name is `name`: each is for its board size only.
+
+    Those of an earlier network that are left are removed.
+    """
     folder = folder_of(file)
     for size, spec in networks.items():
         folder.mkdir(exist_ok=True)
         own = replace(spec, name=_name(name, size), board_sizes=(min(size), max(size)))
         native.write(own, folder / f"{text_of(size)}{native.SUFFIX}")
+    kept = {text_of(size) for size in networks}
+    for path in files_of(file):
+        if path.stem not in kept:
+            path.unlink()
 
 
 def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:

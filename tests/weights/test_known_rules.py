@@ -14,6 +14,7 @@ from engine.encoders import ENCODERS
 from engine.encoders.katago import RULE_GLOBALS
 from engine.nets.random import random_spec
 from weights import native
+from weights.sized import files_of, write_sized
 
 MOVES = ("E5", "C3", "G4", "D7", "F6")
 
@@ -27,9 +28,9 @@ def _answer(file: Path, rules: str) -> tuple[float, np.ndarray]:
         return evaluation.winrate, evaluation.policy
 
 
-def _convert(source: Path, target: Path, rules: str) -> None:
-    command = ["net", "convert", str(source), str(target), "--known-rules", rules]
-    CliRunner().invoke(keima.main, command, catch_exceptions=False, standalone_mode=False)
+def _convert(source: Path, target: Path, rules: str, *options: str) -> str:
+    command = ["net", "convert", str(source), str(target), "--known-rules", rules, *options]
+    return CliRunner().invoke(keima.main, command, catch_exceptions=False, standalone_mode=False).output
 
 
 def test_the_answers_under_all_rules_are_those_under_the_known_ones(tmp_path: Path) -> None:
@@ -42,6 +43,21 @@ def test_the_answers_under_all_rules_are_those_under_the_known_ones(tmp_path: Pa
         found, moves = _answer(target, rules)
         assert found == pytest.approx(value, abs=1e-5)
         np.testing.assert_allclose(moves, policy, atol=1e-5)
+
+
+def test_networks_of_one_board_size_go_along(tmp_path: Path) -> None:
+    source, target = tmp_path / "one.safetensors", tmp_path / "all.safetensors"
+    spec, nine = (random_spec(2, 8, ENCODERS["katago-v7"], seed) for seed in (1, 2))
+    native.write(spec, source)
+    write_sized(source, spec.name, {(9, 9): nine})
+    written = native.read(source)
+    native.write(written, target)
+    write_sized(target, written.name, {(9, 9): spec, (7, 7): spec})
+    _convert(source, target, "tromp-taylor", "--force")
+    value, _ = _answer(source, "tromp-taylor")
+    assert _answer(target, "chinese")[0] == pytest.approx(value, abs=1e-5), "on 9x9 the network of 9x9 answers"
+    assert [path.name for path in files_of(target)] == ["9x9.safetensors"], "the one that was there had 7x7, too"
+    assert "no place for them: the statistics of 9x9" in _convert(source, tmp_path / "katago.bin.gz", "tromp-taylor")
 
 
 def test_net_info_marks_the_inputs_without_effect(tmp_path: Path) -> None:

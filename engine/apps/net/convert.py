@@ -16,6 +16,7 @@ from engine.support.files import draft_of, require_writable
 from weights import katago_writer, native
 from weights.katago_form import katago_form
 from weights.registry import format_of, load
+from weights.sized import folder_of, read_sized, text_of, write_sized
 
 KEIMA, KATAGO, ONNX = "keima", "katago", "onnx"
 _SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO, ".onnx": ONNX}
@@ -45,7 +46,9 @@ def cli_convert(
     path, kind = Path(target), target_kind(target, to, force=force)
     if size is not None and kind != ONNX:
         raise GoError(f"--size is for ONNX files: {target} serves every board that the network supports")
-    spec = load(find_network(source))
+    file = find_network(source)
+    spec = load(file)
+    sized = read_sized(file, spec.name)
     if name is not None:
         spec = replace(spec, name=name)
     if people:
@@ -54,24 +57,22 @@ def cli_convert(
             raise GoError(f"{source} is not a human network: {option} does not apply")
         if kind != KEIMA:
             raise GoError(f"{option} is for files in Keima's format, not {target}")
-        spec = replace(spec, provenance={**spec.provenance, **people})
-    if known_rules is not None:
-        # The rules are read as a network reads them, by kernels.
-        from engine.apps.net.known_rules import for_all_rules
-
-        spec = for_all_rules(spec, known_rules)
+    spec = _edited(spec, people or {}, known_rules)
+    sized = {board: _edited(each, people or {}, known_rules) for board, each in sized.items()}
     if kind == ONNX:
         from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
 
-        width, height = onnx_size(spec, size)
-        difference = write_onnx(spec, path, (width, height))
+        board = onnx_size(spec, size)
+        difference = write_onnx(sized.get(board, spec), path, board)
         screen.write(
-            f"{target}: ONNX for {width}x{height}, {parameters(spec):,} parameters, {path.stat().st_size:,} bytes, "
+            f"{target}: ONNX for {text_of(board)}, {parameters(spec):,} parameters, {path.stat().st_size:,} bytes, "
             f"ONNX Runtime differs from PyTorch by {difference:.1g} at most\n"
         )
         return 0
     try:
         written = write_checked(spec, kind, path)
+        if kind == KEIMA:
+            write_sized(path, written.name, sized)
     except WeightsError as error:
         raise error.in_file(source) from None
     screen.write(
@@ -79,7 +80,21 @@ def cli_convert(
         f"{parameters(written):,} parameters, {path.stat().st_size:,} bytes, read back and equal\n"
     )
     report_changes(screen, spec, written)
+    if sized:
+        where = folder_of(path) if kind == KEIMA else "left out, as KataGo's format has no place for them"
+        screen.write(f"{where}: the statistics of {', '.join(map(text_of, sized))}\n")
     return 0
+
+
+def _edited(spec: NetSpec, people: Mapping[str, str], known_rules: str | None) -> NetSpec:
+    """Return a network with other entries about people, and for other rules, as in `cli_convert`."""
+    edited = replace(spec, provenance={**spec.provenance, **people})
+    if known_rules is None:
+        return edited
+    # The rules are read as a network reads them, by kernels.
+    from engine.apps.net.known_rules import for_all_rules
+
+    return for_all_rules(edited, known_rules)
 
 
 def report_changes(screen: IO[str], spec: NetSpec, written: NetSpec) -> None:
