@@ -20,6 +20,8 @@ from engine.evaluators.rollout import RolloutEvaluator
 from engine.nets.spec import FLATTER_BELOW, PEOPLE, WEAKEST_PEOPLE, NetSpec
 from engine.settings.levels import RANKS, KnownPeople
 from engine.support.cores import usable_cores
+from engine.support.installation import user_cache
+from weights.array_file import in_file
 from weights.registry import load
 from weights.shipped import network_named
 from weights.sized import read_sized
@@ -195,7 +197,7 @@ def make_evaluator(spec: NetSpec, computing: Computing, file: Path | None = None
     """
     sized = {} if file is None else read_sized(file, spec.name)
     return network_evaluator(
-        spec,
+        in_file(spec, user_cache()),
         computing.backend,
         computing.precision,
         computing.threads,

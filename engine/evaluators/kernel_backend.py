@@ -33,6 +33,7 @@ from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.spec import Array, NetSpec, parameters
 from engine.support.cores import usable_cores
+from weights.array_file import free_pages
 
 _LOG = logging.getLogger(__name__)
 _ROWS = 8
@@ -200,6 +201,7 @@ class NumbaBackend:
             together = _together(width, height)
             model = build_model(self._spec, width, height, self._lanes, together, rounded=rounded, integers=integers)
         self._compute(model, self._slot(width, height), 1)
+        free_pages(self._spec)
         return model
 
     def _wait_for_kernels(self, names: Sequence[str] = ()) -> None:

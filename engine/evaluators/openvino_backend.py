@@ -30,6 +30,7 @@ from engine.nets.openvino_graph.quantization import quantize
 from engine.nets.openvino_graph.runtime import openvino
 from engine.nets.spec import Array, NetSpec, parameters
 from engine.support.cores import usable_cores
+from weights.array_file import free_pages
 
 _LOG = logging.getLogger(__name__)
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
@@ -222,6 +223,7 @@ class OpenVinoBackend:
         with self._lock:
             if batch < self._batches[-1] and (width, height) in self._models:
                 self._graphs[width, height] = graph
+        free_pages(self._spec)
         return model
 
     def _compiled(self, graph: Any, precision: Precision, batch: int, **properties: str) -> Any:

@@ -19,6 +19,7 @@ from engine.nets.spec import NetSpec, parameters
 from engine.nets.torch_modules import pointwise
 from engine.nets.torch_modules.model import Outputs, TorchModel
 from engine.nets.torch_modules.one_pass import in_one_pass
+from weights.array_file import free_pages
 
 _LOG = logging.getLogger(__name__)
 _PREFERRED = {"cpu": 16, "cuda": 128, "xpu": 64, "mps": 32}
@@ -75,6 +76,7 @@ class TorchBackend:
             torch.backends.cudnn.allow_tf32 = False
         self._type, self._spec = _TYPES[precision], spec
         self._model = _prepared(TorchModel(spec), self._type, self._device)
+        free_pages(spec)
         preferred = _PREFERRED.get(self._device.type, 16)
         self.max_batch = _MAX_BATCH.get(self._device.type, 64) if max_batch is None else max_batch
         self.preferred_batch = min(preferred, self.max_batch)

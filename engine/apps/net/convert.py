@@ -16,7 +16,7 @@ from engine.support.files import draft_of, require_writable
 from weights import katago_writer, native
 from weights.katago_form import katago_form
 from weights.registry import format_of, load
-from weights.sized import folder_of, read_sized, text_of, write_sized
+from weights.sized import Size, folder_of, read_sized, text_of, write_sized
 
 KEIMA, KATAGO, ONNX = "keima", "katago", "onnx"
 _SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO, ".onnx": ONNX}
@@ -60,14 +60,7 @@ def cli_convert(
     spec = _edited(spec, people or {}, known_rules)
     sized = {board: _edited(each, people or {}, known_rules) for board, each in sized.items()}
     if kind == ONNX:
-        from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
-
-        board = onnx_size(spec, size)
-        difference = write_onnx(sized.get(board, spec), path, board)
-        screen.write(
-            f"{target}: ONNX for {text_of(board)}, {parameters(spec):,} parameters, {path.stat().st_size:,} bytes, "
-            f"ONNX Runtime differs from PyTorch by {difference:.1g} at most\n"
-        )
+        screen.write(_write_onnx(spec, sized, path, size))
         return 0
     try:
         written = write_checked(spec, kind, path)
@@ -84,6 +77,18 @@ def cli_convert(
         where = folder_of(path) if kind == KEIMA else "left out, as KataGo's format has no place for them"
         screen.write(f"{where}: the statistics of {', '.join(map(text_of, sized))}\n")
     return 0
+
+
+def _write_onnx(spec: NetSpec, sized: Mapping[Size, NetSpec], path: Path, size: Size | None) -> str:
+    """Write an ONNX file for a board, and return the line that says so."""
+    from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
+
+    board = onnx_size(spec, size)
+    difference = write_onnx(sized.get(board, spec), path, board)
+    return (
+        f"{path}: ONNX for {text_of(board)}, {parameters(spec):,} parameters, {path.stat().st_size:,} bytes, "
+        f"ONNX Runtime differs from PyTorch by {difference:.1g} at most\n"
+    )
 
 
 def _edited(spec: NetSpec, people: Mapping[str, str], known_rules: str | None) -> NetSpec:
