@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.evaluators.finding import find_network
-from engine.nets.spec import ORIGIN, DenseValueHead, NetSpec
+from engine.nets.spec import ORIGIN, SEED, DenseValueHead, NetSpec
 from engine.train.generations.rating import player_of
 from engine.train.generations.zero_config import ZeroConfig, keep_config
 from engine.train.generations.zero_steps import network_file
@@ -40,8 +40,10 @@ def _first(config: ZeroConfig) -> tuple[NetSpec, dict[Size, NetSpec]]:
     given = find_network(config.run.net)
     spec = load(given)
     _check(spec, config)
-    origin = spec.provenance.get(ORIGIN, spec.name)
-    return replace(spec, provenance={"started from": spec.name, ORIGIN: origin}), read_sized(given, spec.name)
+    provenance = {"started from": spec.name, ORIGIN: spec.provenance.get(ORIGIN, spec.name)}
+    # By which training knows that no input was ever learned from.
+    provenance |= {SEED: spec.provenance[SEED]} if SEED in spec.provenance else {}
+    return replace(spec, provenance=provenance), read_sized(given, spec.name)
 
 
 def _check(spec: NetSpec, config: ZeroConfig) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.nets.random import random_agz_spec
+from engine.nets.random import random_agz_spec, random_spec
 from engine.nets.spec import DenseValueHead, NetSpec, WeightsError, tensors
 from engine.train.generations.first_network import make_first_network
 from engine.train.generations.zero_config import ZeroConfig, config_of_run, keep_config, read_config
@@ -38,6 +38,13 @@ def test_a_run_begins_with_the_weights_of_the_network_that_is_given(tmp_path: Pa
     found, expected = dict(tensors(first)), dict(tensors(given))
     assert found.keys() == expected.keys()
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
+def test_a_random_network_stays_one_that_has_learned_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "random.safetensors"
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 7), file)
+    assert first_network(tmp_path / "run", file).provenance["seed"] == "7", "by which training knows it"
+    assert "seed" not in first_network(tmp_path / "other", "zero9").provenance
 
 
 def test_the_statistics_of_its_board_sizes_come_along(tmp_path: Path) -> None:
