@@ -106,9 +106,17 @@ def _games(progress: Progress) -> list[tuple[str, str]]:
         note = "" if wrong is None else f", wrong {wrong:.1%} of {last['sitting_would_resign']}"
         rows.append(("resignations", f"{last['decided_share']:.1%}{note}"))
     if last.get("black_win_rate") is not None:
-        komi = "" if last.get("komi") is None else f", mean komi {last['komi']:.1f}"
-        rows.append(("Black won", f"{last['black_win_rate']:.1%}{komi}"))
+        rows.append(("Black won", f"{last['black_win_rate']:.1%}{_komi_text(progress, last)}"))
     return rows
+
+
+def _komi_text(progress: Progress, line: dict[str, Any]) -> str:
+    """Return the mean komi of a generation's games, or of those on each board."""
+    config = progress.config
+    if config is not None and line.get("komis") and len(boards := config.sizes_at(line["generation"])) > 1:
+        komis = dict(zip(config.selfplay.sizes, line["komis"], strict=True))
+        return ", mean komi " + ", ".join(f"{komis[side]:.1f}{on_board(side, boards)}" for side in boards)
+    return "" if line.get("komi") is None else f", mean komi {line['komi']:.1f}"
 
 
 _METRICS = (("loss", "loss"), ("policy loss", "policy"), ("value loss", "value"), ("policy entropy", "entropy"))

@@ -143,6 +143,14 @@ def _more(later: tuple[str, ...], earlier: tuple[str, ...]) -> str:
     return f"{int(later[7]) - int(earlier[7]):+d}"
 
 
+def test_the_komi_of_each_board_that_was_played_on_is_shown(folder: Path) -> None:
+    sizes = ["selfplay.sizes=[5, 7, 6]", "run.sizes_from=[1, 9, 2]", "run.fair_komi_rate=0.5"]
+    keep_config(folder, config_of_run(folder, "tiny", sizes))
+    play = {"games": 9, "samples": 9, "black_win_rate": 0.5, "komi": 2.5, "komis": [2.5, 9.0, -1.0]}
+    add_step(folder / "steps.jsonl", State(3, "selfplay"), play | {"hours": 0.3, "sitting_seconds": 1.0})
+    assert dict(sheets(read_progress(folder))[0].rows)["Black won"] == "50.0%, mean komi 2.5 on 5x5, -1.0 on 6x6"
+
+
 def test_without_fixed_opponents_there_is_no_table_of_them(folder: Path) -> None:
     (folder / "ratings.jsonl").unlink()
     write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0000", 6, 4))
