@@ -1,4 +1,4 @@
-"""Keeps the arrays of a large network in an unnamed file, so that memory is for what backends make of them.
+"""Keeps the arrays of a large network in an unnamed file: they take no memory once a backend has packed them.
 
 A backend packs the weights in a form of its own for each board size, and needs the arrays again for the next size only.
 """
@@ -23,7 +23,7 @@ _LINE = 64
 def in_file(spec: NetSpec, folder: Path | None) -> NetSpec:
     """Return a network whose arrays are read-only maps of a file if it is large, else the network as it is.
 
-    folder: where the file, which has no name, takes its room; None for no file. Without room the arrays stay in memory.
+    folder: directory of the unnamed file; None to keep the arrays in memory. They stay there if the file has no room.
     """
     if folder is None or 4 * parameters(spec) < LARGE:
         return spec
@@ -49,13 +49,11 @@ def in_file(spec: NetSpec, folder: Path | None) -> NetSpec:
 
 def free_pages(spec: NetSpec) -> None:
     """Give back the memory of arrays that are in a file: the next use reads it again."""
-    for _, array in tensors(spec):
-        base: object = array
-        while isinstance(base, np.ndarray):
-            base = base.base
-        if isinstance(base, memoryview):
-            base = base.obj
-        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            base.madvise(mmap.MADV_DONTNEED)
-        # One file has them all.
-        return
+    # One file has them all.
+    base: object = next(tensors(spec))[1]
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)

@@ -1,6 +1,7 @@
 """Networks with the statistics of one board size, beside that of all: net.sizes/9x9.safetensors for net.safetensors."""
 
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from engine.support.files import write_atomically
 from weights import native
 
 FOLDER_SUFFIX = ".sizes"
+_SIZE = re.compile(r"[0-9]+x[0-9]+")
 Size = tuple[int, int]
 """Columns and rows of a board."""
 
@@ -22,7 +24,7 @@ def folder_of(file: Path) -> Path:
 
 def files_of(file: Path) -> list[Path]:
     """Return the files of networks for one board size each that are beside a file, also those of an earlier one."""
-    return sorted(folder_of(file).glob(f"*x*{native.SUFFIX}"))
+    return sorted(path for path in folder_of(file).glob(f"*x*{native.SUFFIX}") if _SIZE.fullmatch(path.stem))
 
 
 def write_sized(file: Path, name: str, networks: Mapping[Size, NetSpec]) -> None:
@@ -49,10 +51,9 @@ def read_sized(file: Path, name: str) -> dict[Size, NetSpec]:
     found = {}
     for path in files_of(file):
         width, _, height = path.stem.partition("x")
-        if width.isdecimal() and height.isdecimal():
-            size, spec = (int(width), int(height)), native.read(path)
-            if spec.name == _name(name, size):
-                found[size] = spec
+        size, spec = (int(width), int(height)), native.read(path)
+        if spec.name == _name(name, size):
+            found[size] = spec
     return found
 
 

@@ -195,13 +195,13 @@ def make_evaluator(spec: NetSpec, computing: Computing, file: Path | None = None
 
     file: where it was read; networks with the statistics of one board size, which belong to it, compute their sizes.
     """
-    sized = {} if file is None else read_sized(file, spec.name)
+    cache, sized = user_cache(), {} if file is None else read_sized(file, spec.name)
     return network_evaluator(
-        in_file(spec, user_cache()),
+        in_file(spec, cache),
         computing.backend,
         computing.precision,
         computing.threads,
         computing.device,
-        sized,
+        {size: in_file(each, cache) for size, each in sized.items()},
         is_automatic=computing.is_automatic,
     )

@@ -1,5 +1,7 @@
 """Arrays of a large network lie in a file without a name: they are the same, and leave memory once they were used."""
 
+import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import keima
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.nets.spec import NetSpec, tensors
+from engine.support.installation import user_cache
 from weights import array_file, native
 from weights.array_file import free_pages, in_file
+from weights.sized import write_sized
 
 
 @pytest.fixture
@@ -48,23 +52,32 @@ def test_freed_pages_are_no_memory_of_the_process(tmp_path: Path) -> None:
 
 
 def _file_bytes() -> int:
-    """Return how much of the files that this process maps is in its memory."""
-    line = next(each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("RssFile"))
-    return 1024 * int(line.split()[1])
+    """Return how much of the files that this process maps is in its memory, those on a tmpfs among them."""
+    found = re.findall(r"(?:RssFile|RssShmem):\s+(\d+)", Path("/proc/self/status").read_text())
+    return 1024 * sum(map(int, found))
 
 
-@pytest.mark.usefixtures("all_are_large")
-def test_a_network_in_a_file_answers_the_same_on_every_board(tmp_path: Path, network: NetSpec) -> None:
-    file = tmp_path / "net.safetensors"
+@pytest.mark.parametrize("backend", ["numba", "openvino", "torch"])
+def test_a_network_in_a_file_answers_the_same_on_every_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: NetSpec, backend: str
+) -> None:
+    if backend != "numba":
+        pytest.importorskip(backend)
+    monkeypatch.setenv("KEIMA_CACHE", str(user_cache() or tmp_path))
+    file, freed = tmp_path / "net.safetensors", list[NetSpec]()
     native.write(network, file)
-    found = [_policies(file)]
-    array_file.LARGE = 1 << 40
-    found.append(_policies(file))
-    np.testing.assert_array_equal(*found)
+    write_sized(file, network.name, {(7, 7): network})
+    in_memory = _policies(file, backend)
+    monkeypatch.setattr(array_file, "LARGE", 0)
+    module = importlib.import_module(f"engine.evaluators.{'kernel' if backend == 'numba' else backend}_backend")
+    monkeypatch.setattr(module, "free_pages", lambda spec: (freed.append(spec), free_pages(spec)))
+    np.testing.assert_array_equal(_policies(file, backend), in_memory)
+    assert {spec.name for spec in freed} == {network.name, f"{network.name}-7x7"}
+    assert not any(array.flags.writeable for spec in freed for _, array in tensors(spec)), "they are in a file"
 
 
-def _policies(file: Path) -> np.ndarray:
-    with keima.load_network(file, backend="numba", precision="fp32", threads=1) as network:
+def _policies(file: Path, backend: str) -> np.ndarray:
+    with keima.load_network(file, backend=backend, precision="fp32", threads=1) as network:
         return np.concatenate([np.ravel(network.evaluate(keima.Game(side)).policy) for side in (9, 7, 9)])
 
 

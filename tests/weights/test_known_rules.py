@@ -57,6 +57,8 @@ def test_networks_of_one_board_size_go_along(tmp_path: Path) -> None:
     value, _ = _answer(source, "tromp-taylor")
     assert _answer(target, "chinese")[0] == pytest.approx(value, abs=1e-5), "on 9x9 the network of 9x9 answers"
     assert [path.name for path in files_of(target)] == ["9x9.safetensors"], "the one that was there had 7x7, too"
+    with pytest.raises(ClickException, match=r"net\.copy: .* has a name that ends in \.safetensors"):
+        _convert(source, tmp_path / "net.copy", "tromp-taylor", "--to", "keima")
     assert "no place for them: the statistics of 9x9" in _convert(source, tmp_path / "katago.bin.gz", "tromp-taylor")
 
 

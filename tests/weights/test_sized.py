@@ -8,7 +8,7 @@ from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.nets.spec import NetSpec
 from weights import native, sized
-from weights.sized import files_of, packed, read_sized, write_packed, write_sized
+from weights.sized import files_of, folder_of, packed, read_sized, write_packed, write_sized
 
 
 def written(file: Path, seed: int, *sides: int) -> NetSpec:
@@ -42,3 +42,12 @@ def test_an_interrupted_replacement_leaves_a_whole_network(
     write_packed(packed(new), old)
     assert old.read_bytes() == new.read_bytes()
     assert [path.name for path in files_of(old)] == ["5x5.safetensors", "7x7.safetensors"]
+
+
+def test_networks_of_an_earlier_one_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "net.safetensors"
+    written(file, 1, 5, 7)
+    (folder_of(file) / "extra.safetensors").write_bytes(b"somebody's")
+    written(file, 2, 9)
+    assert [path.name for path in files_of(file)] == ["9x9.safetensors"]
+    assert (folder_of(file) / "extra.safetensors").exists()

@@ -15,12 +15,13 @@ from typing import IO
 import numpy as np
 
 from engine import __version__
-from engine.apps.net.convert import ONNX, report_changes, target_kind, write_checked
+from engine.apps.net.convert import KEIMA, ONNX, report_changes, target_kind, write_checked
 from engine.errors import GoError
 from engine.evaluators.finding import find_network
 from engine.nets.spec import PEOPLE, Array, NetSpec, WeightsError, parameters, tensors
 from weights.architecture import from_json, to_json
 from weights.registry import load
+from weights.sized import write_sized
 
 _OWN = ("name", "provenance", "format", "version")
 """Fields in which networks of the same architecture may differ."""
@@ -86,6 +87,9 @@ def cli_average(
         raise GoError(f"{target}: an average is a network of Keima's or KataGo's; convert it afterwards")
     networks = [load(find_network(source)) for source in sources]
     spec = average(networks, shares or [1.0] * len(networks), name or path.name.partition(".")[0])
+    if kind == KEIMA:
+        # Those of an earlier network of this name.
+        write_sized(path, spec.name, {})
     written = write_checked(spec, kind, path)
     screen = stdout or sys.stdout
     screen.write(f"{target}: {spec.provenance['average of']}; {parameters(spec):,} parameters\n")

@@ -63,9 +63,10 @@ def cli_convert(
         screen.write(_write_onnx(spec, sized, path, size))
         return 0
     try:
-        written = write_checked(spec, kind, path)
         if kind == KEIMA:
-            write_sized(path, written.name, sized)
+            # Before the network that they belong to, as in `write_packed`.
+            write_sized(path, spec.name, sized)
+        written = write_checked(spec, kind, path)
     except WeightsError as error:
         raise error.in_file(source) from None
     screen.write(
@@ -84,7 +85,7 @@ def _write_onnx(spec: NetSpec, sized: Mapping[Size, NetSpec], path: Path, size: 
     from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
 
     board = onnx_size(spec, size)
-    difference = write_onnx(sized.get(board, spec), path, board)
+    difference = write_onnx(replace(sized.get(board, spec), name=spec.name), path, board)
     return (
         f"{path}: ONNX for {text_of(board)}, {parameters(spec):,} parameters, {path.stat().st_size:,} bytes, "
         f"ONNX Runtime differs from PyTorch by {difference:.1g} at most\n"
@@ -119,6 +120,9 @@ def target_kind(target: str, to: str | None = None, *, force: bool = False) -> s
     kind = to or _kind_of(path)
     if kind == KATAGO and not path.name.endswith(".bin.gz"):
         raise GoError(f"{target}: KataGo wants names that end in .bin.gz")
+    if kind == KEIMA and path.suffix != native.SUFFIX:
+        # By its name a network finds those of single board sizes, in NAME.sizes.
+        raise GoError(f"{target}: a network in Keima's format has a name that ends in {native.SUFFIX}")
     if path.exists() and not path.is_file():
         raise GoError(f"{target} is no file")
     if path.exists() and not force:

@@ -225,6 +225,8 @@ class SelfplaySettings:
         check_fields(self)
         if not self.sizes:
             raise ValueError("sizes: expected at least one side")
+        if len(set(self.sizes)) < len(self.sizes):
+            raise ValueError(f"sizes: expected each side once, got {list(self.sizes)}")
         if self.size_weights and len(self.size_weights) != len(self.sizes):
             raise ValueError(f"size_weights: expected {len(self.sizes)} of them, got {self.size_weights}")
         if self.size_weights and not any(self.size_weights):

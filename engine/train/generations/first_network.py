@@ -41,7 +41,7 @@ def _first(config: ZeroConfig) -> tuple[NetSpec, dict[Size, NetSpec]]:
     spec = load(given)
     _check(spec, config)
     provenance = {"started from": spec.name, ORIGIN: spec.provenance.get(ORIGIN, spec.name)}
-    # By which training knows that no input was ever learned from.
+    # `InputRanges` takes a network with a seed for one that has learned nothing.
     provenance |= {SEED: spec.provenance[SEED]} if SEED in spec.provenance else {}
     return replace(spec, provenance=provenance), read_sized(given, spec.name)
 

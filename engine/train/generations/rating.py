@@ -40,7 +40,7 @@ class RatingSettings:
     every: int = number(5, "Generations between two rated ones; 0 for no ratings.", 0, unit="generations")
     sizes: tuple[int, ...] = numbers(
         (),
-        "Boards to play on, some of selfplay.sizes, each with ratings of its own; without any, the first of them.",
+        "Boards to play on, some of selfplay.sizes, each with ratings of its own; without any, the first one in play.",
         2,
         25,
     )

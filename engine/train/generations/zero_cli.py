@@ -62,7 +62,10 @@ def zero(
     config = config_of_run(run, preset, settings, hours, generations, net)
     if address is not None and config.run.adapted:
         name = config.run.adapted[0]
-        raise click.UsageError(f"--ray plays with one komi and no forks: begin the run with --set run.{name}=0")
+        off = "none" if isinstance(getattr(config.run, name), tuple) else 0
+        raise click.UsageError(
+            f"--ray plays with the same settings in all generations: begin the run with --set run.{name}={off}"
+        )
     with claimed_run(run, ZERO):
         sys.exit(_learn(run, config, address, sys.stderr))
 

@@ -89,7 +89,7 @@ class RunSettings:
         1,
     )
     sizes_from: tuple[int, ...] = numbers(
-        (), "Generations from which each of selfplay.sizes is played; without any, all are from the first.", 1
+        (), "First generation of each size in selfplay.sizes; without any, all begin with generation 1.", 1
     )
     trainers: int = number(
         1,
@@ -243,7 +243,7 @@ class ZeroConfig:
         sizes, begins = self.selfplay.sizes, self.run.sizes_from
         if begins and (len(begins) != len(sizes) or min(begins) != 1):
             raise ValueError(
-                f"run.sizes_from: expected {len(sizes)} generations, the least of them 1, got {list(begins)}"
+                f"run.sizes_from: expected a generation for each of {list(sizes)} from 1 on, got {list(begins)}"
             )
         weights = self.selfplay.size_weights
         for generation in begins if weights else ():
@@ -265,8 +265,8 @@ class ZeroConfig:
 
     def rated_sizes(self, generation: int) -> list[int]:
         """Return the sides of the boards on which a generation is rated."""
-        wanted = self.rating.sizes or self.selfplay.sizes[:1]
-        return [side for side in self.sizes_at(generation) if side in wanted]
+        sizes = self.sizes_at(generation)
+        return [side for side in sizes if side in self.rating.sizes] if self.rating.sizes else sizes[:1]
 
 
 def preset_names() -> list[str]:
@@ -315,10 +315,15 @@ def _completed(tables: dict[str, Any], place: str) -> dict[str, Any]:
         return tables
     if name not in preset_names():
         raise ConfigError(f"{place}: {_LIKE}: expected {' or '.join(preset_names())}, got {name!r}")
-    found = _tables_of_preset(name)
-    for key, table in tables.items():
-        # What is not a table is refused by the caller, which knows all keys.
-        found[key] = {**found.get(key, {}), **table} if isinstance(table, dict) else table
+    return _merged(_tables_of_preset(name), tables)
+
+
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return tables with some values, at any depth, in place of others."""
+    found = dict(base)
+    for key, value in changes.items():
+        old = found.get(key)
+        found[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return found
 
 

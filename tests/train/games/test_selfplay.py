@@ -394,6 +394,7 @@ def test_statistics_add_up(tmp_path: Path) -> None:
         ("no_resign_share", 1.5, "no_resign_share: expected a number from 0 to 1, got 1.5"),
         ("sizes", (), "sizes: expected at least one side"),
         ("sizes", (1,), "sizes: expected an integer from 2 to 25, got (1,)"),
+        ("sizes", (9, 13, 9), "sizes: expected each side once, got [9, 13, 9]"),
         ("size_weights", (1.0, 2.0), "size_weights: expected 1 of them"),
         ("komis", (1.0, 2.0), "komis: expected 1 of them"),
         ("rules", ("checkers",), "unknown rules 'checkers'"),

@@ -224,8 +224,10 @@ def test_the_status_of_no_run_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_cluster_plays_with_one_komi(tmp_path: Path) -> None:
+def test_a_cluster_plays_with_the_same_settings_in_all_generations(tmp_path: Path) -> None:
     assert "run.komi_gain=0" in invoked(tmp_path / "run", "--preset", "9x9-cpu", "--ray", "local")
+    growing = ("--preset", "19x19-cpu", "--set", "run.fair_komi_rate=0", "--ray", "local")
+    assert "run.sizes_from=none" in invoked(tmp_path / "run", *growing)
     assert not (tmp_path / "run").exists()
 
 

@@ -73,9 +73,13 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         (
             "tiny",
             "run.sizes_from=[1, 2]",
-            r"run\.sizes_from: expected 1 generations, the least of them 1, got \[1, 2\]",
+            r"run\.sizes_from: expected a generation for each of \[5\] from 1 on, got \[1, 2\]",
         ),
-        ("tiny", "run.sizes_from=[2]", r"run\.sizes_from: expected 1 generations, the least of them 1, got \[2\]"),
+        (
+            "tiny",
+            "run.sizes_from=[2]",
+            r"run\.sizes_from: expected a generation for each of \[5\] from 1 on, got \[2\]",
+        ),
         ("19x19-cpu", "selfplay.size_weights=[0, 1, 1, 1, 1]", "size_weights: expected one above 0 in generation 1"),
         ("19x19-cpu", "rating.sizes=[9, 10]", r"rating\.sizes: expected some of selfplay\.sizes, .*, got \[9, 10\]"),
         ("tiny", "train.hours=2", r"train\.hours: expected 0, because run\.hours bounds"),
@@ -96,13 +100,16 @@ def test_a_run_grows_to_larger_boards_and_is_rated_on_those_that_it_plays_on() -
     assert [config.sizes_at(generation) for generation in (61, 85)] == [[9, 7, 11, 13], [9, 7, 11, 13]]
     assert config.sizes_at(86) == [9, 7, 11, 13, 19]
     assert [config.rated_sizes(generation) for generation in (60, 70, 90)] == [[9], [9, 13], [9, 13, 19]]
-    assert read_config("19x19-gpu").rated_sizes(5) == [19], "the first size, unless others are given"
+    late = read_config("tiny", ["selfplay.sizes=[7, 5]", "run.sizes_from=[3, 1]"])
+    assert [late.rated_sizes(generation) for generation in (1, 3)] == [[5], [7]], "the first size that is played"
 
 
 def test_a_file_has_what_it_lacks_from_the_preset_that_it_is_like(tmp_path: Path) -> None:
     path, preset = tmp_path / "mine.toml", read_config("9x9-cpu")
     path.write_text("like = '9x9-cpu'\n[run]\ngames = 3\n")
     assert read_config(str(path)) == replace(preset, run=replace(preset.run, games=3))
+    path.write_text("like = 'agz-study'\n[selfplay.search]\nc_puct = '2'\n")
+    assert dict(read_config(str(path)).selfplay.search) == {**read_config("agz-study").selfplay.search, "c_puct": "2"}
     path.write_text("like = 'mine'\n")
     with pytest.raises(ConfigError, match=r"mine\.toml: like: expected 19x19-cpu or .*, got 'mine'"):
         read_config(str(path))
