@@ -73,8 +73,8 @@ class RunSettings:
     )
     fair_komi_rate: float = number(
         0.0,
-        "Share by which the mean komi of each board size moves to the mean margin of the last generation's even games, "
-        "so that games stay even on every size; 0 keeps it constant.",
+        "Share by which the mean komi of each board size moves to the median margin of the last generation's even "
+        "games, so that games stay even on every size; 0 keeps it constant.",
         0,
         1,
     )

@@ -7,7 +7,7 @@ import pytest
 from engine.train.generations.adaptation import (
     MOST_RESIGN,
     RESIGN_GAMES,
-    mean_margin,
+    median_margin,
     next_komi,
     records_of,
     resign_threshold,
@@ -32,10 +32,11 @@ GAMES = [
 ]
 
 
-def test_the_fair_komi_of_a_size_is_the_mean_margin_of_its_even_games() -> None:
-    assert mean_margin(GAMES, 5) == pytest.approx((3 + 1 + 4) / 3)
-    assert mean_margin(GAMES, 7) == 7.5
-    assert mean_margin(GAMES, 9) is None
+def test_the_fair_komi_of_a_size_is_the_median_margin_of_its_even_games() -> None:
+    assert median_margin(GAMES, 5) == 3.0
+    assert median_margin([*GAMES, record(5, 7, "B+18")], 5) == 3.5, "one game with the whole board changes little"
+    assert median_margin(GAMES, 7) == 7.5
+    assert median_margin(GAMES, 9) is None
     assert next_komi(6.0, GAMES, 7, 0.25) == 6.375
     assert next_komi(6.0, GAMES, 9, 0.25) == 6.0
 
