@@ -365,7 +365,8 @@ class Clock:
                 side.period, side.count = settings.period, settings.count
         else:
             # Byo-yomi: a period is lost only when it was used up completely; the last one stays for the planning.
-            lost = int(min(side.count, elapsed / settings.period))
+            over = elapsed - side.period
+            lost = 0 if over < 0 else int(min(side.count, 1 + over / settings.period))
             side.period, side.count = settings.period, max(1, side.count - lost)
 
 

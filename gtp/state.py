@@ -101,7 +101,8 @@ class GtpState:
     """The state of one session.
 
     commands: all listed commands, as in `list_commands`. awaits_reply: the last move was the engine's own, so the time
-    until the next line is the opponent's. last_search: the last search for a move in this game. searched: the search
+    until the next line is the opponent's. chosen: the move of the last search that played none: the number of moves
+    before it, color and vertex. last_search: the last search for a move in this game. searched: the search
     of this game, whose tree is that of the last analyzed position. trials: number of last moves
     that were played on trial (`trymove`).
     """
@@ -112,6 +113,7 @@ class GtpState:
         self.player_loader = PlayerLoader(factory, lambda: (self.width, self.height))
         self.interrupts = Interrupts(self.player_loader.stop)
         self.awaits_reply = False
+        self.chosen: tuple[int, int, int] | None = None
         self.last_search: LastSearch | None = None
         self.searched: Search | None = None
         self.trials = 0
@@ -178,7 +180,7 @@ class GtpState:
 
     def _replace(self, game: "Game | None") -> None:
         self._game, self._status, self._clean_up = game, None, None
-        self.awaits_reply, self.last_search, self.searched, self.trials = False, None, None, 0
+        self.awaits_reply, self.chosen, self.last_search, self.searched, self.trials = False, None, None, None, 0
         player = self.player_loader.if_ready()
         if player is not None:
             player.new_game()
@@ -200,7 +202,9 @@ class GtpState:
     def play(self, color: int, vertex: int) -> None:
         """Play a move without checking turn and superko; ends all trials. Raises IllegalMove."""
         self.game.play(color, vertex, lenient=True)
-        self._status, self.awaits_reply, self.trials = None, False, 0
+        # A controller that plays the move of a `kata-search` waits for the opponent's then.
+        is_own, self.chosen = self.chosen == (self.game.move_number - 1, color, vertex), None
+        self._status, self.awaits_reply, self.trials = None, is_own and not self.game.is_over, 0
         if self.game.is_over and not self.clean_up.goes_on(self.game):
             # KGS lets players dispute dead stones after the passes and play on from here.
             self.clean_up.expect(self.game)
@@ -211,7 +215,7 @@ class GtpState:
             raise IllegalMove("cannot undo")
         for _ in range(count):
             self.game.undo()
-        self._status, self.awaits_reply = None, False
+        self._status, self.awaits_reply, self.chosen = None, False, None
 
     def place_handicap(self, vertices: Sequence[int]) -> None:
         """Place handicap stones on an empty board; earlier passes are forgotten. Raises IllegalMove."""

@@ -125,6 +125,15 @@ def test_byoyomi_loses_a_period_only_when_it_runs_out() -> None:
         assert clock.time_left(WHITE) == pytest.approx(left)
 
 
+def test_what_is_left_of_a_reported_byoyomi_period_is_used_first() -> None:
+    for seconds, left in ((0.9, (10, 5)), (1.1, (10, 4)), (10.9, (10, 4)), (11.1, (10, 3)), (90, (10, 1))):
+        hands = Hands()
+        clock = Clock(TimeSettings(Kind.BYOYOMI, 0, 10, 5), now=hands)
+        clock.set_time_left(BLACK, 1, 5)
+        think(clock, hands, BLACK, seconds)
+        assert clock.time_left(BLACK) == left
+
+
 def test_fischer_time_grows_up_to_its_cap() -> None:
     hands = Hands()
     clock = Clock(TimeSettings(Kind.FISCHER, 20, increment=5), now=hands)

@@ -240,9 +240,17 @@ class SearchPlayer:
         # A gain of a point must not cost the game.
         return other if other.winrate > decision.winrate - _PRICE_OF_A_GAIN else decision
 
-    def _begin(self, game: Game, color: int, dead: Collection[int] = (), avoided: Avoided | None = None) -> None:
+    def _begin(
+        self,
+        game: Game,
+        color: int,
+        dead: Collection[int] = (),
+        avoided: Avoided | None = None,
+        legal: Collection[int] | None = None,
+    ) -> None:
+        """Begin a search of the points in `legal`; None for those that a move may be played on."""
         avoid = avoid_table(avoided or {}, game.board.shape[1])
-        self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
+        self.search.begin(game, color, safe_vertices(game, color) if legal is None else legal, dead, avoid=avoid)
 
     def _run_move(self, limits: Limits, watch: Watch | None) -> SearchStats:
         """Search for a move to play, stopping as early as its choice is settled."""
@@ -303,7 +311,8 @@ class SearchPlayer:
         )
         self.search.doubts_counts = True
         try:
-            self._begin(game, color, self._dead(game, color), request.avoided)
+            # An analysis plays nothing, so it shows all that the rules in force allow.
+            self._begin(game, color, self._dead(game, color), request.avoided, game.legal_vertices(color))
             self._run(request.limits, watch)
         finally:
             self.search.params = self.params

@@ -72,16 +72,16 @@ class VisitStopper:
 
 
 class TimeStopper:
-    """Stops `seconds` after its creation. now: the clock, in seconds."""
+    """Stops `seconds` after its creation, but not below `least_visits`. now: the clock, in seconds."""
 
-    def __init__(self, seconds: float, now: Callable[[], float] | None = None) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, now: Callable[[], float] | None = None, least_visits: int = 0) -> None:
+        self.seconds, self._least_visits = seconds, least_visits
         self._now = now or time.monotonic
         self._deadline = self._now() + seconds
 
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True once the time is used up."""
-        return self._now() >= self._deadline
+        return self._now() >= self._deadline and stats.visits >= self._least_visits
 
 
 class SettledStopper:

@@ -199,7 +199,7 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
                 # A cancelled search plays nothing, and its result must not be mistaken for a move.
                 return f"play {_CANCELLED}"
             reporter.finish(decision)
-            text = play_decision(state, color, decision) if plays else format_decision(state, decision)
+            text = play_decision(state, color, decision) if plays else _chosen(state, color, decision)
             return f"play {text}"
 
         return think
@@ -227,6 +227,12 @@ def _choose(state: GtpState, command: Command, signal: Signal) -> str:
         decision = decide(state, color)
     if signal is Signal.LINE and state.interrupts.requested(command.line, signal):
         return _CANCELLED
+    return _chosen(state, color, decision)
+
+
+def _chosen(state: GtpState, color: int, decision: "Decision") -> str:
+    """Return a move that is not played here; if the controller plays it, the opponent is to move."""
+    state.chosen = None if decision.resign else (state.game.move_number, color, decision.vertex)
     return format_decision(state, decision)
 
 

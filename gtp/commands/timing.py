@@ -10,8 +10,6 @@ from gtp.args import expect, parse_color, parse_float, parse_int, syntax_error
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
-_NO_CAP = -1.0
-
 
 def time_settings(state: GtpState, command: Command) -> str:
     """Set main time, overtime and stones. Does not start a clock; may be repeated during a game."""
@@ -74,9 +72,8 @@ def _fischer_capped(args: list[str]) -> TimeSettings:
 
 
 def _cap(text: str) -> float | None:
+    """Return a limit; a negative number means that there is none, as in KataGo's GTP_Extensions.md."""
     value = parse_float(text)
-    if value < 0 and value != _NO_CAP:
-        syntax_error()
     return None if value < 0 else value
 
 

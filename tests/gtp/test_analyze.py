@@ -380,6 +380,21 @@ def test_the_engine_ponders_after_its_own_move_until_a_line_comes() -> None:
         sink.wait_for(b"= \n\n= E5\n\n= \n\n= C3\n\n")
 
 
+def test_the_engine_ponders_when_the_controller_plays_the_move_of_a_search() -> None:
+    player = FakePlayer(["e5", "c3", "d4"])
+    with session(player, PONDERING) as (pipe, sink, _):
+        pipe.send(b"kata-search b\n")
+        sink.wait_for(b"= E5\n\n")
+        pipe.send(b"play b e5\n")
+        wait_until(lambda: player.pondered == [1])
+        pipe.send(b"kata-search w\n")
+        sink.wait_for(b"= E5\n\n= \n\n= C3\n\n")
+        pipe.send(b"play w g3\nkata-search b\nundo\nplay w g3\nplay b d4\n")
+        sink.wait_for(b"= E5\n\n= \n\n= C3\n\n= \n\n= D4\n\n= \n\n= \n\n= \n\n")
+        time.sleep(0.1)
+        assert player.pondered == [1], "another move was played, and then moves were taken back"
+
+
 def test_pondering_goes_on_after_a_question_but_not_after_a_stop() -> None:
     player = FakePlayer(["e5"])
     with session(player, PONDERING) as (pipe, sink, _):

@@ -41,6 +41,7 @@ TIME_COMMANDS = [
         "kata-time_settings fischer-capped 60 5 120 -1",
         TimeSettings(Kind.FISCHER_CAPPED, 60, increment=5, main_cap=120.0),
     ),
+    ("kata-time_settings fischer-capped 60 5 -2 -0.5", TimeSettings(Kind.FISCHER_CAPPED, 60, increment=5)),
 ]
 
 

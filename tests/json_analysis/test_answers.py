@@ -185,6 +185,7 @@ def test_what_a_query_finds_is_remembered_where_its_settings_say_so() -> None:
 def test_a_time_limit_ends_a_search() -> None:
     answer = one(maxVisits=10**12, overrideSettings={"maxTime": 0.05})
     assert 1 < answer["rootInfo"]["visits"] < 10**6
+    assert one(maxVisits=10**12, overrideSettings={"maxTime": 1e-9})["moveInfos"], "there is a move at least"
 
 
 def test_a_finished_game_is_analyzed_all_the_same() -> None:

@@ -102,6 +102,22 @@ def test_suicide_is_never_played_even_where_it_is_legal() -> None:
     assert point not in safe_vertices(game, BLACK)
 
 
+def test_an_analysis_shows_a_move_that_only_the_rules_in_force_allow_and_the_engine_does_not_choose_it() -> None:
+    game = game_from_diagram("X . O\nO O O\n. . .", rules=TROMP_TAYLOR)
+    point, thinker = parse_vertex("B3", 3, 3), SearchPlayer(FakeEvaluator(), SearchParams())
+
+    def visited() -> set[int]:
+        tree = thinker.search.tree
+        return set(tree.edge_vertex[ROOT, : len(links_of(tree, ROOT))].tolist())
+
+    thinker.analyze(game, BLACK, AnalysisRequest(Limits(visits=100)), lambda *_: None)
+    assert point in visited()
+    decision = thinker.genmove(game, BLACK, Limits(visits=200))
+    assert decision.vertex != point
+    assert point not in visited(), "the tree of the analysis goes on without it"
+    thinker.close()
+
+
 def test_a_hopeless_game_is_resigned_after_the_given_turns_and_not_at_once() -> None:
     game = game_from_diagram(WON, rules=CHINESE_KGS, komi=0.5)
     for _ in range(6):

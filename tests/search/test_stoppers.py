@@ -136,6 +136,15 @@ def test_a_clocks_move_goes_on_while_another_may_be_chosen_for_its_value() -> No
         assert planned.should_stop(found) == stops
 
 
+def test_time_ends_no_search_below_the_visits_that_it_must_have() -> None:
+    hands = Hands()
+    timed = TimeStopper(1.0, now=hands, least_visits=2)
+    assert not timed.should_stop(stats(elapsed=0.5, visits=5))
+    hands.time += 1.5
+    assert not timed.should_stop(stats(elapsed=1.5, visits=1))
+    assert timed.should_stop(stats(elapsed=1.5, visits=2))
+
+
 def test_time_that_passes_while_the_process_is_held_counts() -> None:
     hands = Hands()
     timed, planned = TimeStopper(2.5, now=hands), PlannedStopper(1.0, 2.5, now=hands)

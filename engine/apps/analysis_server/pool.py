@@ -223,7 +223,8 @@ class AnalysisPool:
         if task.visits is not None:
             stoppers.append(VisitStopper(task.visits))
         if task.seconds is not None:
-            stoppers.append(TimeStopper(task.seconds))
+            # An answer has a move at least, also where the time was not enough for one, as with KataGo.
+            stoppers.append(TimeStopper(task.seconds, least_visits=2))
         calls, rows = search.driver.answers, search.driver.rows
         search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
         with self._change:
