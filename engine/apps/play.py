@@ -12,7 +12,8 @@ from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, possible_handicaps
 from engine.records.diagram import showboard
-from engine.records.sgf import load_sgf
+from engine.records.sgf import load_sgf, load_variations
+from engine.records.sgf_source import count_games, read_file
 from engine.records.sgf_writer import write_game
 from engine.rules import Rules, parse_rules, rules_text
 from engine.scoring import VOID, final_score, format_score
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from engine.players import Limits, Player
 
 _PLAY = settings_on("play")
+_HUMAN = "Human"
 
 HELP = """D4      play there (any point; columns have no I)
 pass    pass; two passes in a row end the game
@@ -72,6 +74,8 @@ def cli_play(
             raise GoError("--handicap is for a new game; a record has its own stones")
         else:
             game = _continued(Path(record), parse_rules(rules), komi)
+            if path.is_file():
+                _refuse_loss(path)
     except GoError as error:
         output.write(f"keima play: {error}\n")
         return 2
@@ -111,7 +115,26 @@ def _new_game(size: int | tuple[int, int], rules: Rules, komi: float, handicap: 
 def _continued(path: Path, rules: Rules, komi: float) -> Game:
     """Return the game at the end of a record; rules and komi are for a record without. Raises GoError, OSError."""
     record = load_sgf(path)
+    if komi == _PLAY["komi"].default and record.is_handicap_game:
+        komi = record.usual_komi
     return record.game(rules=record.rules or rules, komi=komi if record.komi is None else record.komi)
+
+
+def _refuse_loss(path: Path) -> None:
+    """Raise GoError if a record has what a saved game has not: it would be lost when the game takes its place."""
+    data, record = read_file(path), load_sgf(path)
+    names = [name for name in (record.black, record.white) if name not in ("", _HUMAN) and not name.startswith("Keima")]
+    lost = {
+        "names of players": names,
+        "facts about the game": record.about,
+        "comments": record.comments,
+        "marks": record.markup,
+        "variations": load_variations(data, record, 1),
+        "other games": count_games(data) > 1,
+    }
+    if any(lost.values()):
+        found = " and ".join(what for what, there in lost.items() if there)
+        raise GoError(f"--sgf: {path} has {found}, which the saved game would not have: name another file")
 
 
 def play_terminal(
@@ -195,7 +218,7 @@ class _Session:
         """Save the game to `path` atomically, if it has moves."""
         if path is None or not self._game.moves:
             return
-        names = {self._human: "Human", opponent(self._human): self._player.name}
+        names = {self._human: _HUMAN, opponent(self._human): self._player.name}
         text = write_game(self._game, result=self._result, black=names[BLACK], white=names[WHITE])
         write_atomically(path, text)
         self.say(f"Saved as {path}.")

@@ -240,17 +240,9 @@ class SearchPlayer:
         # A gain of a point must not cost the game.
         return other if other.winrate > decision.winrate - _PRICE_OF_A_GAIN else decision
 
-    def _begin(
-        self,
-        game: Game,
-        color: int,
-        dead: Collection[int] = (),
-        avoided: Avoided | None = None,
-        legal: Collection[int] | None = None,
-    ) -> None:
-        """Begin a search of the points in `legal`; None for those that a move may be played on."""
+    def _begin(self, game: Game, color: int, dead: Collection[int] = (), avoided: Avoided | None = None) -> None:
         avoid = avoid_table(avoided or {}, game.board.shape[1])
-        self.search.begin(game, color, safe_vertices(game, color) if legal is None else legal, dead, avoid=avoid)
+        self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
 
     def _run_move(self, limits: Limits, watch: Watch | None) -> SearchStats:
         """Search for a move to play, stopping as early as its choice is settled."""
@@ -306,13 +298,13 @@ class SearchPlayer:
         """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""
         self._stop.clear()
         # Only for this analysis: the noise would weaken moves that are played, and the limit is one of moves.
-        self.search.params = replace(
-            self.params, wide_root_noise=request.wide_root_noise, ignores_past=request.ignores_past, max_playouts=0
-        )
+        own = {"wide_root_noise": request.wide_root_noise, "ignores_past": request.ignores_past, "max_playouts": 0}
+        self.search.params = replace(self.params, **own)  # type: ignore[arg-type]
         self.search.doubts_counts = True
         try:
-            # An analysis plays nothing, so it shows all that the rules in force allow.
-            self._begin(game, color, self._dead(game, color), request.avoided, game.legal_vertices(color))
+            avoid, dead = avoid_table(request.avoided, game.board.shape[1]), self._dead(game, color)
+            # Not only those that are safe to play: an analysis plays nothing.
+            self.search.begin(game, color, game.legal_vertices(color), dead, avoid=avoid)
             self._run(request.limits, watch)
         finally:
             self.search.params = self.params

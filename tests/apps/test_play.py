@@ -394,6 +394,29 @@ def test_a_saved_game_is_replaced_only_by_its_own_continuation(tmp_path: Path) -
     assert [len(load_sgf(old).moves), load_sgf(old).width] == [4, 5]
 
 
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("(;SZ[5]C[mine];B[cc]LB[cc:A])", "comments and marks"),
+        ("(;SZ[5]PB[Anna]EV[Cup];B[cc](;W[dd])(;W[bb]))", "names of players and facts about the game and variations"),
+        ("(;SZ[5];B[cc])(;SZ[5];B[dd])", "other games"),
+    ],
+)
+def test_a_record_is_not_replaced_by_a_game_that_lacks_what_it_has(tmp_path: Path, text: str, lost: str) -> None:
+    old = tmp_path / "old.sgf"
+    old.write_text(text)
+    message = f"keima play: --sgf: {old} has {lost}, which the saved game would not have: name another file\n"
+    assert command(ScriptedPlayer, "quit", record=old, sgf=old) == (2, message)
+    assert old.read_text() == text
+
+
+def test_a_handicap_game_without_komi_has_half_a_point(tmp_path: Path) -> None:
+    (tmp_path / "old.sgf").write_text("(;SZ[5]HA[2]AB[bb][dd];W[cc])")
+    record = tmp_path / "old.sgf"
+    assert ", komi 0.5." in command(ScriptedPlayer, "quit", record=record, sgf=tmp_path / "a.sgf")[1]
+    assert ", komi 3.5." in command(ScriptedPlayer, "quit", komi=3.5, record=record, sgf=tmp_path / "b.sgf")[1]
+
+
 def test_a_record_without_rules_and_komi_takes_those_of_the_options(tmp_path: Path) -> None:
     (tmp_path / "old.sgf").write_text("(;GM[1]SZ[5];B[cc])")
     options = {"record": tmp_path / "old.sgf", "rules": "aga", "komi": 5.5, "color": "white"}

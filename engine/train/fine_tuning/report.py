@@ -1,6 +1,7 @@
 """The report of `keima learn`: a page of text and a picture, of the test games before and after."""
 
 import math
+import shlex
 from pathlib import Path
 
 from engine.support.plots import new_figure, png
@@ -51,11 +52,12 @@ def report_text(learned: Learned, name: str) -> str:
     lines += [f"- Left out: {message}" for message in games.unreadable[:10]]
     if len(games.unreadable) > 10:
         lines.append(f"- {len(games.unreadable) - 10:,} more that cannot be read.")
+    network = shlex.quote(str(learned.network))
     whom = " --human-profile rank_5k" if learned.imitates else ""
     lines += [
         "",
-        f"Play with it: `keima --net {learned.network}{whom}`. Better predictions of these moves are no proof of "
-        f"stronger play: `keima train gate {learned.network} OTHER` plays a match.",
+        f"Play with it: `keima --net {network}{whom}`. Better predictions of these moves are no proof of "
+        f"stronger play: `keima train gate {network} OTHER` plays a match.",
         "",
         "![accuracy by move, and loss](report.png)",
         "",
