@@ -37,9 +37,8 @@ install: $(INSTALLED) ## make .venv and install keima with its pinned dependenci
 run: $(INSTALLED) ## start the engine: GTP on stdin and stdout (options in ARGS="--visits 100")
 	@exec $(BIN)/keima $(ARGS)
 
-# One process more than cores: with as many, tests that wait left 13 % of two cores idle.
-test: $(VENV)/installed-dev ## run the tests, in a process for each core and one more (some of them: make test ARGS=tests/board)
-	@$(PYTEST) -n $$($(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))") --dist worksteal $(ARGS)
+test: $(VENV)/installed-dev ## run the tests, in a process for each core (some of them: make test ARGS=tests/board)
+	@$(PYTEST) -n auto --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/installed-dev ## run the tests that take longest: whole runs of training, many games, the installed wheel
 	@$(PYTEST) -m slow --timeout=1800 $(ARGS)
