@@ -122,7 +122,8 @@ def _continued(path: Path, rules: Rules, komi: float) -> Game:
 
 def _refuse_loss(path: Path) -> None:
     """Raise GoError if a record has what a saved game has not: it would be lost when the game takes its place."""
-    data, record = read_file(path), load_sgf(path)
+    data = read_file(path)
+    record = load_sgf(data, name=str(path))
     names = [name for name in (record.black, record.white) if name not in ("", _HUMAN) and not name.startswith("Keima")]
     lost = {
         "names of players": names,
