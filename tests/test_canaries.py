@@ -1,6 +1,5 @@
 """Canary positions: a trained network knows them all, and each kind of mistake shows in one of them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,10 +51,10 @@ class Sabotage:
 
 def findings(path: Path, way: str) -> dict[str, bool]:
     """Return which canaries pass on 9x9 with a sabotaged evaluator."""
-    spec = replace(load(path), board_sizes=(9, 9))
+    spec = load(path)
     evaluator = make_evaluator(spec, Computing("torch", "fp32", 1))
     facts = NetworkFacts(str(path), spec.name, spec.version, 64, "fp32", imitates=False)
-    found = {each.name: each.passed for each in canaries(RawNetwork(Sabotage(evaluator, way), facts), spec)}
+    found = {each.name: each.passed for each in canaries(RawNetwork(Sabotage(evaluator, way), facts), spec, [9])}
     evaluator.close()
     return found
 
@@ -85,7 +84,7 @@ def test_each_mistake_shows(way: str, shown: str) -> None:
 def test_boards_without_room_for_the_positions_are_examined_without_them(side: int) -> None:
     spec = random_spec(1, 4, ENCODERS["katago-v7"], 1, board_sizes=(side, side))
     facts = NetworkFacts("net", spec.name, spec.version, 64, "fp32", imitates=False)
-    found = list(canaries(RawNetwork(naive_evaluator(spec), facts), spec))
+    found = list(canaries(RawNetwork(naive_evaluator(spec), facts), spec, [side]))
     assert len(found) == 2
     assert all(each.passed for each in found if "exchanging" in each.name)
 

@@ -216,12 +216,16 @@ class _Session:
         self._screen.flush()
 
     def save(self, path: Path | None) -> None:
-        """Save the game to `path` atomically, if it has moves."""
+        """Save the game to `path` atomically, if it has moves; where that fails, show its record and raise OSError."""
         if path is None or not self._game.moves:
             return
         names = {self._human: _HUMAN, opponent(self._human): self._player.name}
         text = write_game(self._game, result=self._result, black=names[BLACK], white=names[WHITE])
-        write_atomically(path, text)
+        try:
+            write_atomically(path, text)
+        except OSError:
+            self.say(f"The game could not be saved. This is its record:\n{text}")
+            raise
         self.say(f"Saved as {path}.")
 
     def _ask(self) -> None:

@@ -1,6 +1,8 @@
 """Turns signals into an event or an interrupt, so that a program can save its work before it ends."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from types import FrameType
 INTERRUPTED = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP: the shells' value for Ctrl-C."""
 
+_STOPPING = b"\nkeima: stopping; a second Ctrl-C ends at once\n"
 _ENDING = ("SIGTERM", "SIGHUP")
 """Signals that end a program; the second comes when its terminal is closed."""
 WAIT_SECONDS = 0.5
@@ -18,6 +21,8 @@ WAIT_SECONDS = 0.5
 @contextmanager
 def stopping() -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C, SIGTERM and SIGHUP set; a second signal raises KeyboardInterrupt.
+
+    A person at a terminal is told so after the first Ctrl-C.
 
     An ignored SIGHUP, as under `nohup`, stays ignored. Outside the main thread, which alone receives signals, nothing
     sets the event.
@@ -29,6 +34,9 @@ def stopping() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
+        if number == signal.SIGINT and sys.stderr.isatty():
+            # Not by `write`, which fails within another one that the signal interrupted.
+            os.write(sys.stderr.fileno(), _STOPPING)
 
     if threading.current_thread() is not threading.main_thread():
         yield stop

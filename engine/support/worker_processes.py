@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -49,7 +49,8 @@ class WorkerProcesses:
         for number, each in enumerate(arguments, 1):
             here, there = context.Pipe()
             process = context.Process(target=target, args=(there, *each), name=f"{name} {number}", daemon=True)
-            process.start()
+            with _without_interrupts():
+                process.start()
             there.close()
             self._processes[here] = process
 
@@ -145,6 +146,20 @@ def become_worker() -> None:
     if sys.platform != "win32":
         os.setpgrp()
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Start a process in here that Ctrl-C does not reach while it still loads, before it calls `become_worker`."""
+    if sys.platform == "win32":
+        yield
+        return
+    # Blocked signals are inherited, and one that comes meanwhile waits for this process.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:

@@ -279,26 +279,33 @@ def test_ctrl_c_while_the_engine_thinks_saves_the_game(tmp_path: Path) -> None:
     assert moves_of(sgf) == ["C3"]
 
 
-class OtherGame(io.StringIO):
-    """Input during which another program saves files under the names of this game."""
+class Meanwhile(io.StringIO):
+    """Input during which something else happens on this machine."""
 
-    def __init__(self, text: str, *files: Path) -> None:
+    def __init__(self, text: str, happens: Callable[[], object]) -> None:
         super().__init__(text)
-        self._files = files
+        self._happens = happens
 
     def readline(self, size: int | None = -1, /) -> str:
         """Return the next line."""
-        for file in self._files:
-            file.write_text("another game")
+        self._happens()
         return super().readline()
 
 
 def test_a_game_that_another_program_saved_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     sgf, taken = tmp_path / "game.sgf", tmp_path / "game-2.sgf"
-    _, shown = command(lambda: ScriptedPlayer("C4"), OtherGame("C3\n", sgf, taken), size=5, sgf=sgf)
+    others = Meanwhile("C3\n", lambda: [file.write_text("another game") for file in (sgf, taken)])
+    _, shown = command(lambda: ScriptedPlayer("C4"), others, size=5, sgf=sgf)
     assert f"Saved as {tmp_path / 'game-3.sgf'}." in shown
     assert moves_of(tmp_path / "game-3.sgf") == ["C3", "C4"]
-    assert sgf.read_text() == taken.read_text() == "another game"
+
+
+def test_a_game_that_cannot_be_saved_is_shown(tmp_path: Path) -> None:
+    folder, screen = tmp_path / "new", io.StringIO()
+    lost = Meanwhile("C3\n", lambda: folder.exists() and folder.rename(tmp_path / "old") and folder.touch())
+    with pytest.raises(OSError):
+        cli_play(lambda *_: ScriptedPlayer("C4"), LIMITS, size=5, sgf=folder / "x.sgf", stdin=lost, stdout=screen)  # type: ignore[arg-type, return-value]
+    assert re.search(r"could not be saved. This is its record:\n\(;.*B\[cc\];W\[cb\]", screen.getvalue(), re.DOTALL)
 
 
 def test_a_game_without_moves_is_not_saved(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Signals end a program in good order, but for a SIGHUP that is ignored on purpose."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,15 @@ def test_every_signal_that_ends_a_program_sets_the_event_and_a_second_one_interr
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+
+
+def test_a_person_at_a_terminal_is_told_that_ctrl_c_was_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, screen = os.openpty()
+    with os.fdopen(terminal, "rb", buffering=0) as keys, os.fdopen(screen, "w", encoding="utf-8") as shown:
+        monkeypatch.setattr(sys, "stderr", shown)
+        with stopping():
+            signal.raise_signal(signal.SIGINT)
+        assert b"keima: stopping; a second Ctrl-C ends at once" in keys.read(200)
 
 
 def test_an_ignored_hang_up_stays_ignored_and_an_ignored_ctrl_c_does_not() -> None:

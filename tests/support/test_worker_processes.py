@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -126,6 +127,18 @@ def test_what_fails_in_a_process_is_raised_in_its_parent(
     workers.connections[1].send(task)
     with pytest.raises(kind, match=f"(?s){said}"):
         list(workers.messages(workers.connections))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for single processes")
+def test_ctrl_c_does_not_reach_a_process_that_still_loads_and_what_is_blocked_for_it_is_not_for_its_parent() -> None:
+    with closing(WorkerProcesses("test worker", "try again", add_to, [(10,)])) as started:
+        for process in multiprocessing.active_children():
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGINT)
+        [connection] = started.connections
+        started.send(connection, 1)
+        assert list(started.messages([connection])) == [(connection, 11)]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_a_process_that_died_while_it_had_nothing_to_do_is_named_when_it_gets_a_task(workers: WorkerProcesses) -> None:

@@ -4,7 +4,7 @@ Tolerances are wide, so that small networks pass. Properties that need no traini
 hold exactly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from engine.color import BLACK, WHITE, for_color, opponent
 from engine.evaluators.raw import RawEvaluation, RawNetwork
 from engine.game import Game
-from engine.nets.drawing import sides_of
 from engine.nets.spec import NetSpec
 from engine.rules import TROMP_TAYLOR
 from engine.symmetry import COUNT, map_policy
@@ -92,10 +91,10 @@ def capturing_race(side: int) -> Setup:
     return Setup(side, black, white)
 
 
-def canaries(network: RawNetwork, spec: NetSpec) -> Iterator[Finding]:
-    """Yield the result of each canary on each board size."""
+def canaries(network: RawNetwork, spec: NetSpec, sides: Sequence[int]) -> Iterator[Finding]:
+    """Yield the result of each canary on square boards with these sides."""
     rounding = _EXACT if network.facts.precision == "fp32" else _ROUGH
-    for side in sides_of(spec):
+    for side in sides:
         asker = _Asker(network, side, rounding)
         if side >= SMALLEST_WON:
             yield asker.even_start()

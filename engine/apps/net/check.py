@@ -49,11 +49,13 @@ def cli_check(
     computing: Computing | None = None,
     profile: str | None = None,
     positions: bool = True,
+    sides: Sequence[int] = (),
     stdout: IO[str] | None = None,
 ) -> int:
     """Check a network and return the exit status: 0, or 1 if a check failed.
 
-    golden: files of golden records. positions: also the canary positions and the other backends.
+    golden: files of golden records. positions: also the canary positions and the other backends, on square boards of
+    these sides; without any, on those of `sides_of`.
     Raises GoError, also where there is nothing to check, WeightsError, OSError.
     """
     if not (golden or positions):
@@ -61,6 +63,11 @@ def cli_check(
     screen = stdout or sys.stdout
     path = find_network(file)
     spec, computing = load(path), computing or Computing()
+    smallest, largest = spec.board_sizes
+    if not all(smallest <= side <= largest for side in sides):
+        expected = f"{smallest} to {largest}"
+        raise GoError(f"--size: expected boards of {path}, {expected}, got {' '.join(map(str, sides))}")
+    sides = sides or sides_of(spec)
     if spec.metadata and profile is None:
         profile = MEASURED_PROFILE
     check_profile(spec, profile)
@@ -72,10 +79,10 @@ def cli_check(
             wrong += _check_golden(screen, spec, evaluator, [path.name, spec.name], name)
         if positions:
             network = raw_network(path, spec, evaluator, profile)
-            for finding in canaries(network, spec):
+            for finding in canaries(network, spec, sides):
                 screen.write(f"{_verdict(finding.passed)}  {finding.name}: {finding.text}\n")
                 wrong += not finding.passed
-            wrong += _check_reference(screen, spec, evaluator, computing, profile)
+            wrong += _check_reference(screen, spec, evaluator, computing, profile, sides)
     finally:
         evaluator.close()
     screen.write(f"{wrong} wrong\n" if wrong else "all as it should be\n")
@@ -100,7 +107,12 @@ def _check_golden(screen: IO[str], spec: NetSpec, evaluator: NetworkEvaluator, n
 
 
 def _check_reference(
-    screen: IO[str], spec: NetSpec, evaluator: NetworkEvaluator, computing: Computing, profile: str | None
+    screen: IO[str],
+    spec: NetSpec,
+    evaluator: NetworkEvaluator,
+    computing: Computing,
+    profile: str | None,
+    sides: Sequence[int],
 ) -> int:
     """Compare with torch in fp32 on a CPU, the reference, where it is installed; return how much differs."""
     if evaluator.attributes.name == _REFERENCE:
@@ -112,7 +124,7 @@ def _check_reference(
         return 0
     comparison = Comparison(tolerances_for(len(spec.blocks), precision_of(evaluator)))
     networks = [raw_network(Path(), spec, each, profile) for each in (evaluator, reference)]
-    for side in sides_of(spec):
+    for side in sides:
         for name, setup in _setups(side).items():
             for symmetry in range(COUNT):
                 found, expected = (each.evaluate(setup.game(), setup.to_play, symmetry) for each in networks)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from engine.settings.command import Group
+from engine.settings.command import Group, refuse_given
 from engine.settings.options import options_of
 
 
@@ -28,17 +28,21 @@ def info(file: str, **options: Any) -> None:
 @net.command()
 @click.argument("file", type=click.Path())
 @options_of("net check")
-def check(file: str, golden: tuple[Path, ...], profile: str | None, positions: bool, **options: Any) -> None:
+def check(
+    file: str, golden: tuple[Path, ...], profile: str | None, positions: bool, size: tuple[int, ...], **options: Any
+) -> None:
     """Check what a network computes here: known positions, golden records, the reference backend.
 
-    The exit status is 1 if anything is wrong. An untrained network fails the positions.
+    The exit status is 1 if anything is wrong. A network fails the positions of boards on which it was not trained.
     """
+    if not positions:
+        refuse_given({"size"}, "is for the positions, which --no-positions leaves out")
     from engine.apps.net.check import cli_check
     from engine.evaluators.factory import Computing
 
     records = [str(path) for path in golden]
     computing = Computing.of(options)
-    sys.exit(cli_check(file, golden=records, computing=computing, profile=profile, positions=positions))
+    sys.exit(cli_check(file, golden=records, computing=computing, profile=profile, positions=positions, sides=size))
 
 
 @net.command()

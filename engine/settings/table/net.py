@@ -5,6 +5,7 @@ from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
     choice,
     flag,
+    integer,
     output_file,
     real,
     rules,
@@ -30,6 +31,15 @@ NET_ROWS: tuple[Setting, ...] = (
             "Test positions that every trained network knows, and compare the backends.",
             default=True,
             flags=("--positions/--no-positions",),
+        ),
+        integer(
+            "size",
+            "Side of the board to test positions on; give several for several.",
+            least=2,
+            most=25,
+            default_text="9, 13 and 19, as far as the network supports them",
+            many=True,
+            reason="The positions are of square boards, and a network may know only some of those that it supports.",
         ),
     ),
     *under(

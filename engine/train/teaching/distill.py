@@ -144,6 +144,8 @@ class Distiller:
         self._shaping = ShapingSettings(settings.shaping, max(1, wanted or 1))
         self._report = report or _no_report
         self._chunk_positions, self._chunk_seconds = chunk_positions, chunk_seconds
+        self.first_unusable = ""
+        """Why the first of the games that this session could not use was of no use."""
 
     def run(self, games: Iterable[SourceGame], stop: threading.Event | None = None) -> Chunk:
         """Label the remaining games, or until `stop` is set, and return the counts of the whole run.
@@ -208,8 +210,9 @@ class Distiller:
                 continue
             try:
                 found = self._positions(game)
-            except GoError:
+            except GoError as error:
                 chunk.unusable += 1
+                self.first_unusable = self.first_unusable or str(error)
                 continue
             lacking = self._lacking(drawn)
             yield from found[:lacking]
@@ -223,7 +226,8 @@ class Distiller:
         """Return the positions of a game. Raises GoError if it cannot be used."""
         found, known = game.positions(), self._teacher.board_sizes
         if known is not None and not all(known[0] <= side <= known[1] for each in found[:1] for side in each.kind[:2]):
-            raise GoError("of a board size that the teacher does not support")
+            width, height = found[0].kind[:2]
+            raise GoError(f"a board of {width}x{height}, where the teacher plays on {known[0]} to {known[1]}")
         return found
 
     def _report_progress(self, chunk: Chunk) -> None:

@@ -15,7 +15,7 @@ from engine.support.run_kinds import DISTILL, claimed_run
 from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
-    from engine.train.teaching.distill import Chunk, DistillSettings, Progress, SourceGame
+    from engine.train.teaching.distill import Chunk, Distiller, DistillSettings, Progress, SourceGame
     from engine.train.teaching.teacher import Teacher
 
 PLAYOUTS = "playouts"
@@ -61,9 +61,13 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
     if total.positions == 0:
         from engine.errors import GoError
 
-        counts = f"{total.games} games, {total.held_out} held out, {total.unusable} unusable"
+        counts = f"{total.games} games, {total.held_out} held out, {_unusable(total, distiller)}"
         raise GoError(f"no position to label in {' '.join(map(str, paths))}: {counts}")
-    stderr.write(_summary(total, options["out"]) + "\n")
+    masked = f", {total.masked} of them without a policy and left out" if total.masked else ""
+    stderr.write(
+        f"{total.positions} positions of {total.games} games{masked}; {total.held_out} games held out, "
+        f"{_unusable(total, distiller)}; labelled in {total.seconds:.0f} s; in {options['out']}\n"
+    )
     return 0
 
 
@@ -150,12 +154,9 @@ def source_games(paths: tuple[Path, ...], settings: "DistillSettings") -> Iterat
         yield SourceGame(is_held_out(text), partial(reader.read, text, name))
 
 
-def _summary(total: "Chunk", out: Path) -> str:
-    masked = f", {total.masked} of them without a policy and left out" if total.masked else ""
-    return (
-        f"{total.positions} positions of {total.games} games{masked}; {total.held_out} games held out, "
-        f"{total.unusable} unusable; labelled in {total.seconds:.0f} s; in {out}"
-    )
+def _unusable(total: "Chunk", distiller: "Distiller") -> str:
+    """Say how many games could not be used, and why the first of this session could not."""
+    return f"{total.unusable} unusable" + (f" ({distiller.first_unusable})" if distiller.first_unusable else "")
 
 
 def progress_text(progress: "Progress") -> str:

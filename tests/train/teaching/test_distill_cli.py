@@ -124,4 +124,4 @@ def test_a_game_of_another_board_does_not_end_a_run(tmp_path: Path) -> None:
     (tmp_path / "a.sgfl").write_text("(;SZ[25]RE[B+R];B[ee];W[eg])\n(;SZ[9]RE[B+R];B[ee];W[eg])\n", encoding="utf-8")
     result = run(tmp_path / "out", "--teacher", "zero9", "--records", tmp_path / "a.sgfl", "--threads", 1)
     assert result.exit_code == 0, result.output
-    assert "2 positions of 2 games; 0 games held out, 1 unusable" in result.stderr
+    assert "2 positions of 2 games; 0 games held out, 1 unusable (a board of 25x25, where " in result.stderr
