@@ -67,8 +67,8 @@ def test_the_variation_of_a_candidate_chosen_on_the_board_changes_with_the_analy
     served.session.analysis_received(task, AnalysisAnswer((candidate("C3", "E5", "G7"),)))
     see(opened, FIRST_ROW, "E5")
     assert drawn(opened) == ["C3", "E5", "G7"]
-    served.session.analysis_received(task, AnalysisAnswer((candidate("G7"),)))
-    see(opened, FIRST_ROW, "G7")
+    served.session.analysis_received(task, AnalysisAnswer((candidate("F6"),)))
+    see(opened, FIRST_ROW, "F6")
     assert drawn(opened) == ["C3"]
     click(opened, "C3")
     see(opened, "#status", "Black C3")
