@@ -57,7 +57,7 @@ from engine.history import (
     position_key,
     restarted,
 )
-from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
+from engine.rules import TROMP_TAYLOR, Ko, Rules
 from engine.vertex import NO_POINT, PASS, format_vertex, from_policy_index, points
 
 DEFAULT_KOMI = 7.5
@@ -174,9 +174,7 @@ class Game:
     @property
     def fixed_bonus(self) -> float:
         """Points that White receives regardless of play: komi, handicap bonus, button."""
-        bonus = {HandicapBonus.ZERO: 0, HandicapBonus.N: self.handicap, HandicapBonus.N_MINUS_ONE: self.handicap - 1}
-        given = max(0, bonus[self.rules.handicap_bonus])
-        return self.komi + given + self._states[-1].button_bonus
+        return self.komi + self.rules.handicap_bonus.points(self.handicap) + self._states[-1].button_bonus
 
     @property
     def white_bonus(self) -> float:

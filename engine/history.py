@@ -16,7 +16,7 @@ from engine.board.facts import PASS_ENDS_GAME, PASS_ENDS_PHASE, PASS_GOES_ON, PA
 from engine.board.kernels import neighbor_offset, position_hash, zobrist
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, SIZE, STRIDE, Board
 from engine.color import EMPTY, WALL, WHITE, for_color, opponent
-from engine.rules import Ko, Rules
+from engine.rules import BUTTON_POINTS, Ko, Rules
 from engine.vertex import NO_POINT
 
 WHITE_TO_PLAY_KEY = 0x9E3779B97F4A7C15
@@ -163,8 +163,8 @@ def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bo
     index: of the position after the pass among the game's keys. encore: territory rules have clean-up phases.
     """
     if state.button:
-        # The button: the first pass is worth half a point to its player and does not count towards the end.
-        bonus = for_color(-0.5, color)
+        # The first pass takes the button and does not count towards the end.
+        bonus = for_color(-BUTTON_POINTS, color)
         return _changed(
             state, button=False, button_bonus=bonus, consecutive_passes=0, passes=frozenset(), keys_start=index
         )

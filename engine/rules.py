@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from engine.errors import BadRules
 from engine.support.json_text import json_text
@@ -45,13 +46,22 @@ class HandicapBonus(StrEnum):
     N = "N"
     N_MINUS_ONE = "N-1"
 
+    def points(self, stones: int) -> int:
+        """Return the points for a number of handicap stones."""
+        given = {HandicapBonus.ZERO: 0, HandicapBonus.N: stones, HandicapBonus.N_MINUS_ONE: stones - 1}
+        return max(0, given[self])
+
+
+BUTTON_POINTS = 0.5
+"""What the first pass is worth to its player under rules with a button."""
+
 
 @dataclass(frozen=True)
 class Rules:
     """One rule set.
 
     suicide: a chain of two or more own stones may be removed; a single stone never.
-    button: the first pass gives half a point to the player who passes (area-button rules).
+    button: the first pass gives BUTTON_POINTS to the player who passes (area-button rules).
     friendly_pass: players may pass without capturing dead stones first.
     """
 
@@ -82,27 +92,38 @@ class Rules:
 
     def to_json(self) -> str:
         """Return the one-line JSON text of `kata-get-rules`."""
-        return json_text({key: getattr(self, field) for key, (field, _) in sorted(_FIELDS.items())})
+        return json_text({each.name: getattr(self, each.field) for each in sorted(RULE_FIELDS)})
+
+    def to_long_form(self) -> str:
+        """Return KataGo's long form, which records have for rules without a name: koSIMPLEscoreAREAtaxNONEsui0..."""
+        values = [(each.short, getattr(self, each.field)) for each in RULE_FIELDS]
+        return "".join(f"{name}{int(value) if isinstance(value, bool) else value}" for name, value in values)
 
 
-_FIELDS: dict[str, tuple[str, type[bool] | type[StrEnum]]] = {
-    "ko": ("ko", Ko),
-    "scoring": ("scoring", Scoring),
-    "tax": ("tax", Tax),
-    "suicide": ("suicide", bool),
-    "hasButton": ("button", bool),
-    "whiteHandicapBonus": ("handicap_bonus", HandicapBonus),
-    "friendlyPassOk": ("friendly_pass", bool),
-}
-_SHORT_FIELDS = {
-    "score": "scoring",
-    "sui": "suicide",
-    "button": "hasButton",
-    "whb": "whiteHandicapBonus",
-    "fpok": "friendlyPassOk",
-}
-_TERM = r"(komi|ko|scoring|score|tax|sui|button|whb|fpok)\s*([A-Z]+(?:-1)?|-?[0-9]+(?:\.[0-9]+)?)\s*"
-# KataGo's long form, terms in any order: koSIMPLEscoreAREAtaxNONEsui0.
+class RuleField(NamedTuple):
+    """A field of `Rules`. name: in JSON and `kata-set-rule`. short: in the long form. kind: of its values."""
+
+    name: str
+    short: str
+    field: str
+    kind: type[bool] | type[StrEnum]
+
+
+RULE_FIELDS = (
+    RuleField("ko", "ko", "ko", Ko),
+    RuleField("scoring", "score", "scoring", Scoring),
+    RuleField("tax", "tax", "tax", Tax),
+    RuleField("suicide", "sui", "suicide", bool),
+    RuleField("hasButton", "button", "button", bool),
+    RuleField("whiteHandicapBonus", "whb", "handicap_bonus", HandicapBonus),
+    RuleField("friendlyPassOk", "fpok", "friendly_pass", bool),
+)
+"""All fields, in the order of the long form."""
+_NAMED = {each.short: each for each in RULE_FIELDS} | {each.name: each for each in RULE_FIELDS}
+# The longest first: "komi" and "scoring" begin with other names.
+_KEYS = sorted({"komi", "scoring", *(each.short for each in RULE_FIELDS)}, key=len, reverse=True)
+_TERM = rf"({'|'.join(_KEYS)})\s*([A-Z]+(?:-1)?|-?[0-9]+(?:\.[0-9]+)?)\s*"
+# The long form, terms in any order.
 _TERMS = re.compile(f"(?:{_TERM})+")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 MOST_KOMI = 400.0
@@ -240,10 +261,9 @@ def _from_fields(given: Mapping[str, object]) -> Rules:
 def _from_mapping(given: Mapping[str, object], base: Rules) -> Rules:
     changes: dict[str, object] = {}
     for key, value in given.items():
-        name = _SHORT_FIELDS.get(key, key)
-        if name not in _FIELDS:
-            raise BadRules(f"unknown rule {key!r}, expected one of {' '.join(_FIELDS)}")
-        field, kind = _FIELDS[name]
+        if key not in _NAMED:
+            raise BadRules(f"unknown rule {key!r}, expected one of {' '.join(each.name for each in RULE_FIELDS)}")
+        kind, field = _NAMED[key].kind, _NAMED[key].field
         changes[field] = _parse_choice(key, value, kind) if issubclass(kind, StrEnum) else _parse_bool(key, value)
     return replace(base, **changes)  # type: ignore[arg-type]
 

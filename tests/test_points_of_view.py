@@ -129,4 +129,5 @@ def test_other_choices_are_no_change_of_sides(body: str) -> None:
 
 def test_values_change_sides_in_the_named_functions_alone() -> None:
     found = {place for place, function in functions() if any(conversions_in(function))}
-    assert found == CONVERSIONS | set(EXCEPTIONS)
+    advice = "use for_color, winrate_for_color or black_value, or name the function in EXCEPTIONS, with the reason"
+    assert found == CONVERSIONS | set(EXCEPTIONS), advice

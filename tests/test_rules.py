@@ -1,21 +1,21 @@
 """Rule sets: presets, shorthands, JSON, single fields, and what is refused."""
 
 import json
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import BadRules
+from engine.records.sgf_writer import format_ru
 from engine.rules import (
     KGS_PRESETS,
     PRESETS,
     SERVER_PRESETS,
     TROMP_TAYLOR,
-    HandicapBonus,
     Ko,
     Rules,
-    Scoring,
     Tax,
     parse_rules,
     parse_rules_and_komi,
@@ -42,16 +42,7 @@ KATAGO = {
 }
 FIELDS = ("ko", "scoring", "tax", "suicide", "hasButton", "whiteHandicapBonus", "friendlyPassOk")
 
-any_rules = st.builds(
-    Rules,
-    ko=st.sampled_from(Ko),
-    scoring=st.sampled_from(Scoring),
-    tax=st.sampled_from(Tax),
-    suicide=st.booleans(),
-    button=st.booleans(),
-    handicap_bonus=st.sampled_from(HandicapBonus),
-    friendly_pass=st.booleans(),
-)
+any_rules = st.builds(Rules, **{each.name: st.from_type(type(each.default)) for each in fields(Rules)})
 
 
 def test_every_preset_of_katago_is_known() -> None:
@@ -77,6 +68,11 @@ def test_presets_survive_json(name: str) -> None:
 def test_all_rules_survive_json_on_one_line(rules: Rules) -> None:
     assert parse_rules(rules.to_json()) == rules
     assert "\n" not in rules.to_json()
+
+
+@given(any_rules)
+def test_all_rules_survive_the_long_form_and_the_name_in_records(rules: Rules) -> None:
+    assert parse_rules(rules.to_long_form()) == parse_rules(format_ru(rules)) == rules
 
 
 def test_kgs_rules_are_known_by_the_names_of_kgs() -> None:

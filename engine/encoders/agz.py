@@ -56,4 +56,5 @@ ENCODER = Encoder(
     ),
     global_names=(),
     write=_write,
+    sees_color=True,
 )

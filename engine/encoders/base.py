@@ -29,7 +29,8 @@ class Encoder:
     write: the format's own function; call `encode` instead, which checks the buffers.
     new_scratch: allocates the working memory of `write` for boards of a width and height, None if the format needs
     none.
-    signed: planes also contain -1.
+    signed: planes also contain -1; else they are of 0 and 1 alone, which samples store as bits.
+    sees_color: the inputs tell Black from White; else a position with the colors exchanged has the same.
     closure: builds a closure that encodes the first `count` rows and returns `count`, from positions, planes, globals,
     working memory and the lock that guards this memory; None if the format has none.
     """
@@ -40,6 +41,7 @@ class Encoder:
     write: Callable[[PositionBatch, int, Inputs, Inputs, Any], None]
     new_scratch: Callable[[int, int], object] = _no_scratch
     signed: bool = False
+    sees_color: bool = False
     closure: Callable[[PositionBatch, Inputs, Inputs, Any, NDArray[np.int64]], Closure] | None = None
 
     @property

@@ -48,4 +48,5 @@ ENCODER = Encoder(
     plane_names=("own stones", "enemy stones", "last move", "Black to move"),
     global_names=(),
     write=_write,
+    sees_color=True,
 )

@@ -22,4 +22,5 @@ ENCODER = Encoder(
     plane_names=(*agz.ENCODER.plane_names, "White to move"),
     global_names=(),
     write=_write,
+    sees_color=True,
 )

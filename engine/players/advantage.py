@@ -9,7 +9,6 @@ from dataclasses import replace
 from engine.board.layout import COLOR
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.rules import HandicapBonus
 from engine.search.params import SearchParams
 from engine.search.play_params import BLACK as OF_BLACK
 from engine.search.play_params import WHITE as OF_WHITE
@@ -29,11 +28,10 @@ _HOPELESS, _HOPEFUL = -0.9, -0.5
 
 def black_lead_at_start(game: Game) -> float:
     """Return the points by which Black is ahead at the start, by handicap stones and komi."""
-    bonus = {HandicapBonus.N: game.handicap, HandicapBonus.N_MINUS_ONE: game.handicap - 1}
     if not game.handicap:
         return _FAIR_KOMI - game.komi
     stone = _AREA_STONE if game.rules.is_area else _TERRITORY_STONE
-    return stone * (game.handicap - 1) + _FAIR_KOMI - game.komi - bonus.get(game.rules.handicap_bonus, 0)
+    return stone * (game.handicap - 1) + _FAIR_KOMI - game.komi - game.rules.handicap_bonus.points(game.handicap)
 
 
 class DynamicAdvantage:

@@ -150,12 +150,7 @@ def _setup(setup: Setup, width: int) -> dict[str, list[bytes]]:
 def format_ru(rules: Rules) -> str:
     """Return the RU value of a rule set: a name that other programs know, or KataGo's long form."""
     name = preset_name(rules)
-    if name in _SGF_NAMES:
-        return _SGF_NAMES[name]
-    return (
-        f"ko{rules.ko}score{rules.scoring}tax{rules.tax}sui{rules.suicide:d}"
-        f"button{rules.button:d}whb{rules.handicap_bonus}fpok{rules.friendly_pass:d}"
-    )
+    return _SGF_NAMES[name] if name in _SGF_NAMES else rules.to_long_form()
 
 
 def _encode(text: str) -> bytes:

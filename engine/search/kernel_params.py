@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.search.params import SearchParams
 
-_FLOATS = (
+_COPIED = (
     *("c_puct", "c_puct_log", "c_puct_base", "stdev_prior", "stdev_prior_weight", "stdev_scale"),
     *("fpu_reduction", "root_fpu_reduction", "fpu_policy_power", "virtual_loss", "wide_root_noise", "rave_bias"),
     *("fpu_loss_share", "root_fpu_loss_share", "fpu_by_visited_policy", "fpu_parent_weight", "win_loss_factor"),
@@ -21,13 +21,14 @@ _FLOATS = (
     *("rave_prior", "forced_playouts", "static_score_factor", "dynamic_score_factor", "dynamic_score_scale"),
     *("value_weight_exponent", "noise_prune_scale", "subtree_value_bias_factor", "subtree_value_bias_exponent"),
     *("uncertainty_coefficient", "uncertainty_max_weight", "policy_optimism", "root_policy_optimism"),
+    *("shares_nodes", "ends_settled"),
 )
-"""Fields of `SearchParams` that are copied to the records unchanged."""
-assert set(_FLOATS) <= {field.name for field in fields(SearchParams)}
+"""Fields of `SearchParams` that are copied to the records; a switch is 0.0 or 1.0 there."""
+assert set(_COPIED) <= {field.name for field in fields(SearchParams)}
 
 KERNEL_PARAMS = np.dtype(
     [
-        *((name, np.float64) for name in _FLOATS),
+        *((name, np.float64) for name in _COPIED),
         ("utility_radius", np.float64),
         ("root_of_area", np.float64),
         ("score_center", np.float64),
@@ -39,8 +40,6 @@ KERNEL_PARAMS = np.dtype(
         ("seed", np.int64),
         ("remember_visits", np.int64),
         ("memory_seed", np.uint64),
-        ("shares_nodes", np.int64),
-        ("ends_settled", np.int64),
         ("skips_pending", np.int64),
         ("skips_past", np.int64),
         ("is_weightless", np.int64),
@@ -136,13 +135,11 @@ def write_params(
 
     expected_score: the root's, in points, Black-positive. has_details: attribute of the evaluator.
     """
-    for name in _FLOATS:
+    for name in _COPIED:
         record[name] = getattr(params, name)
     size = math.sqrt(area)
     record["utility_radius"], record["root_of_area"] = utility_radius(params), size
     record["score_center"] = score_center(expected_score, size, params)
-    record["shares_nodes"] = params.shares_nodes
-    record["ends_settled"] = params.ends_settled
     if not (has_details and params.uses_uncertainty):
         record["uncertainty_coefficient"] = 0.0
     if not params.prunes_noise:

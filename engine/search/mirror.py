@@ -16,7 +16,6 @@ from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, 
 from engine.color import BLACK, EMPTY, opponent
 from engine.game import Game
 from engine.native.jit import kernel
-from engine.rules import HandicapBonus
 from engine.search.tree import Tree
 from engine.vertex import NO_POINT, PASS
 from engine.vertex import point_at as vertex_at
@@ -90,10 +89,7 @@ def _extra_points(game: Game) -> float:
     if game.rules.is_area:
         is_odd = game.width % 2 == 1 and game.height % 2 == 1
         extra = max(0, stones - 1) + float(is_odd == (stones == 0 or stones % 2 == 1))
-    if stones > 0:
-        less = {HandicapBonus.ZERO: 0, HandicapBonus.N: stones, HandicapBonus.N_MINUS_ONE: stones - 1}
-        extra -= less[game.rules.handicap_bonus]
-    return extra
+    return extra - game.rules.handicap_bonus.points(stones)
 
 
 def _center_error(game: Game, color: int) -> float:

@@ -50,26 +50,26 @@ class SearchParams(HumanParams, PlayParams):
         2.0,
         katago="fpuReductionMax",
     )
-    root_fpu_reduction: float = number(0.1, "The same at the root.", 0.0, 2.0, katago="rootFpuReductionMax")
+    root_fpu_reduction: float = number(0.1, "Like fpu_reduction, at the root.", 0.0, 2.0, katago="rootFpuReductionMax")
     fpu_loss_share: float = number(
         0.0, "Share of a certain loss in the utility of an unvisited move.", 0.0, 1.0, katago="fpuLossProp"
     )
-    root_fpu_loss_share: float = number(0.0, "The same at the root.", 0.0, 1.0, katago="rootFpuLossProp")
+    root_fpu_loss_share: float = number(0.0, "Like fpu_loss_share, at the root.", 0.0, 1.0, katago="rootFpuLossProp")
     fpu_by_visited_policy: bool = truth(
         True,
-        "Mix the parent's own evaluation into that utility the less, the more of its prior was visited.",
+        "Mix the parent's own evaluation into the utility of an unvisited move the less, the more prior was visited.",
         katago="fpuParentWeightByVisitedPolicy",
     )
     fpu_parent_weight: float = number(
         0.0,
-        "Share of the parent's own evaluation in that utility, if it does not depend on the visited prior.",
+        "Share of the parent's own evaluation in the utility of an unvisited move, without fpu_by_visited_policy.",
         0.0,
         1.0,
         katago="fpuParentWeight",
     )
     fpu_policy_power: float = number(
         2.0,
-        "The parent's own evaluation has the share 1 - (visited prior) ** power of that; 0 uses its mean alone.",
+        "With fpu_by_visited_policy the parent's own evaluation has the share 1 - visited prior ** power; 0 for none.",
         0.0,
         5.0,
         katago="fpuParentWeightByVisitedPolicyPow",
@@ -175,7 +175,9 @@ class SearchParams(HumanParams, PlayParams):
     policy_optimism: float = number(
         1.0, "Weight of the optimistic policy of networks that have one.", 0.0, 1.0, katago="policyOptimism"
     )
-    root_policy_optimism: float = number(0.2, "The same at the root.", 0.0, 1.0, katago="rootPolicyOptimism")
+    root_policy_optimism: float = number(
+        0.2, "Like policy_optimism, at the root.", 0.0, 1.0, katago="rootPolicyOptimism"
+    )
     rave_bias: float = number(
         0.0,
         "Squared bias of all-moves-as-first values, for evaluators that report them: a higher one trusts them for "

@@ -14,6 +14,7 @@ from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY, row_hash
 from engine.native.jit import kernel
+from engine.rules import BUTTON_POINTS
 from engine.search.backup import end_game, finish_game, finish_walk, repeat_evaluation, withdraw
 from engine.search.bias import bias_slot, mixed, pattern_key
 from engine.search.kernel_params import Params
@@ -260,7 +261,7 @@ def collect(
                 cycle_start = depth + 1
                 play(board, PASS, color, True)
                 if button:
-                    bonus -= black_value(0.5, color)
+                    bonus -= black_value(BUTTON_POINTS, color)
                     remembered = depth + 1
                 button, passes = False, min(passes, 0) if button else passes + 1
             else:
@@ -282,7 +283,15 @@ def collect(
             link = numbers.chosen_link
             if is_new:
                 link = _add_step(
-                    tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, numbers.shares_nodes
+                    tree,
+                    board,
+                    number,
+                    edge,
+                    chain,
+                    3 - color,
+                    root.number + depth,
+                    pattern,
+                    numbers.shares_nodes != 0.0,
                 )
             links[depth - 1], number, last = link, tree.links[link].child, vertex
             if is_weightless:
@@ -311,7 +320,7 @@ def collect(
                 is_shared = True
                 break
         node = nodes[number]
-        looks = root.may_settle and numbers.ends_settled != 0 and depth > 0
+        looks = root.may_settle and numbers.ends_settled != 0.0 and depth > 0
         if looks and node.stage == NEW and is_settled(root, scratch, board):
             end_game(nodes, number)
         if is_shared:

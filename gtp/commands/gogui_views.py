@@ -5,11 +5,12 @@ arguments (without one, the side to move); ownership is Black's, because GoGui d
 """
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
-from engine.rules import PRESETS, SERVER_PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules
+from engine.rules import PRESETS, RULE_FIELDS, SERVER_PRESETS, parse_rules
 from engine.settings.levels import FULL, RANKS
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
@@ -61,13 +62,6 @@ _CHOICES: dict[str, Iterable[str]] = {
     "rank": [*RANKS, FULL],
     "reportAnalysisWinratesAs": Perspective,
 }
-_RULES: dict[str, tuple[str, Iterable[str]]] = {
-    "ko": ("ko", Ko),
-    "scoring": ("scoring", Scoring),
-    "tax": ("tax", Tax),
-    "whiteHandicapBonus": ("handicap_bonus", HandicapBonus),
-}
-_RULE_SWITCHES = {"suicide": "suicide", "hasButton": "button", "friendlyPassOk": "friendly_pass"}
 _PRESET = "rules"
 _NAMED_RULES = PRESETS | SERVER_PRESETS
 # Policy from which a point of the heat map is labeled with its percentage.
@@ -283,8 +277,12 @@ def rules(state: GtpState, command: Command) -> str:
     named = next((name for name, preset in _NAMED_RULES.items() if preset == state.rules), "custom")
     # GoGui needs the current value among the choices, even if it has no preset name.
     lines = [_list_line(_PRESET, _NAMED_RULES if named in _NAMED_RULES else [named, *_NAMED_RULES], named)]
-    lines += [_list_line(key, kind, getattr(state.rules, field)) for key, (field, kind) in _RULES.items()]
-    lines += [f"[bool] {key} {getattr(state.rules, field):d}" for key, field in _RULE_SWITCHES.items()]
+    for each in sorted(RULE_FIELDS, key=lambda each: each.kind is bool):
+        value = getattr(state.rules, each.field)
+        if issubclass(each.kind, StrEnum):
+            lines.append(_list_line(each.name, each.kind, value))
+        else:
+            lines.append(f"[bool] {each.name} {value:d}")
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.search.params import ROLLOUT_PARAMS, SearchParams
+from engine.search.params import ROLLOUT_PARAMS, SEARCH_SETTINGS, SearchParams
 from engine.support.json_text import json_text
 from gtp.args import expect
 from gtp.errors import GtpError
@@ -84,8 +84,16 @@ def _param(name: str) -> Param:
     param = PARAMS.get(name)
     if param is None:
         reason = why_no_effect(name)
-        raise GtpError(f"unknown parameter {name!r}" if reason is None else f"{name} has no effect: {reason}")
+        raise GtpError(_unknown(name) if reason is None else f"{name} has no effect: {reason}")
     return param
+
+
+def _unknown(name: str) -> str:
+    """Return the error for a name that is no parameter here: another one, if it has one, as of `--set`."""
+    own = SEARCH_SETTINGS.get(name)
+    if own is None:
+        return f"unknown parameter {name!r}"
+    return f"{name} is called {own.katago} here" if own.katago else f"{name} is for --set and configuration files only"
 
 
 def _change(state: GtpState, values: Mapping[str, Any]) -> str:

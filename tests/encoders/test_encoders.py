@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from engine.board.kernels import is_suicide
 from engine.board.layout import COLOR, HEADER, KO_POINT
-from engine.color import BLACK, EMPTY, WHITE
-from engine.encoders import ENCODERS
+from engine.color import BLACK, EMPTY, WHITE, opponent
+from engine.encoders import ENCODERS, katago
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
@@ -80,6 +80,10 @@ GOLDEN = {
 
 GOLDEN["reflexes"] = {**GOLDEN["liberties"], 11: ".... .... ...."}
 GOLDEN["leela"] = {**GOLDEN["agz"], 17: ".... .... ...."}
+
+
+def test_every_encoder_has_golden_planes_here_or_beside_katago() -> None:
+    assert GOLDEN.keys() | {each.name for each in katago.ENCODERS} == ENCODERS.keys()
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN))
@@ -188,7 +192,7 @@ def test_komi_is_seen_by_the_side_to_move() -> None:
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (2, 7), (9, 5), (5, 9), (25, 25)])
 def test_every_input_of_every_board_size_is_written(name: str, width: int, height: int) -> None:
     planes, globals_ = encode(name, batch_of([random_game(seed, width, height) for seed in range(4)]))
-    assert np.abs(planes).max() <= 1.0
+    assert set(np.unique(planes)) <= ({-1.0, 0.0, 1.0} if ENCODERS[name].signed else {0.0, 1.0})
     assert np.abs(globals_).max(initial=0.0) <= 1.0
 
 
@@ -244,6 +248,18 @@ def test_a_mirrored_game_gives_mirrored_planes(name: str, seed: int, symmetry: i
     expected = expected.transpose(0, 2, 1) if symmetry & 4 else expected
     assert np.array_equal(other[0], expected)
     assert np.array_equal(other_globals, globals_)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exchanged_colors_give_the_same_inputs_where_an_encoder_does_not_see_colors(name: str) -> None:
+    games = [random_game(seed, 5, moves=30) for seed in range(8)]
+    exchanged = [Game(5, rules=game.rules, komi=-game.komi) for game in games]
+    for game, other in zip(games, exchanged, strict=True):
+        for color, vertex in game.moves:
+            other.play(opponent(color), vertex)
+    found = encode(name, batch_of(games, [game.to_play for game in games]))
+    others = encode(name, batch_of(exchanged, [opponent(game.to_play) for game in games]))
+    assert all(map(np.array_equal, found, others)) != ENCODERS[name].sees_color
 
 
 def moved(vertex: int, width: int, height: int, symmetry: int) -> int:

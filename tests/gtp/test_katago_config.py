@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 import keima
 from engine.errors import GoError
 from engine.rules import parse_rules
-from engine.search.params import SearchParams
+from engine.search.params import SEARCH_SETTINGS, SearchParams
 from gtp.katago_config import lines_without_effect, parse_assignments, read_assignments, session_changes
 from gtp.katago_names import MUTABLE, NO_EFFECT, why_no_effect
 from gtp.params import PARAMS
@@ -152,6 +152,13 @@ def test_a_key_has_an_effect_or_a_reason_and_never_both() -> None:
     assert NO_EFFECT.keys().isdisjoint(PARAMS)
     assert len(set(MUTABLE)) == 109
     assert [name for name in MUTABLE if name not in PARAMS and why_no_effect(name) is None] == []
+
+
+def test_a_name_of_katagos_is_in_its_list_or_one_that_only_its_configuration_files_have() -> None:
+    in_files_only = {"avoidRepeatedPatternUtility", "evalCacheMinVisits", "nnRandomize", "useEvalCache"}
+    in_files_only |= {"resignConsecTurns", "resignMinScoreDifference", "resignThreshold"}
+    in_files_only.add("dynamicPlayoutDoublingAdvantageCapPerOppLead")
+    assert {each.katago for each in SEARCH_SETTINGS.values() if each.katago} - set(MUTABLE) == in_files_only
 
 
 def test_the_documentation_lists_every_mutable_parameter_of_katagos_with_its_effect_here() -> None:

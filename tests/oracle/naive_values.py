@@ -81,17 +81,21 @@ def utility_of(tree: Tree, node: int, params: SearchParams) -> float:
     return (total + own * float(each["raw_utility"])) / (sum(weights) + own)
 
 
+def first_play_urgency(node: Any, seen: float, params: SearchParams, *, is_root: bool) -> float:
+    """Return the utility of a move without visits for the side to move. seen: the prior of the moves with visits."""
+    sign, share = 1 if node["to_play"] == BLACK else -1, min(1.0, seen**params.fpu_policy_power)
+    reduction = params.root_fpu_reduction if is_root else params.fpu_reduction
+    parent = share * float(node["utility"]) + (1 - share) * float(node["raw_utility"])
+    return sign * parent - reduction * math.sqrt(seen)
+
+
 def preferred_edge(tree: Tree, node: int, params: SearchParams, *, is_root: bool) -> int:
     """Return the edge with the best value plus exploration; no visits may be pending."""
     each, children = tree.nodes[node], children_of(tree, node)
-    sign = 1 if each["to_play"] == BLACK else -1
     total = sum(child.weight for child in children)
     seen = sum(child.prior for child in children)
-    mean = float(each["utility"])
     scale = scaling(each, total, params)
-    share = min(1.0, seen**params.fpu_policy_power)
-    reduction = params.root_fpu_reduction if is_root else params.fpu_reduction
-    urgency = sign * (share * mean + (1 - share) * float(each["raw_utility"])) - reduction * math.sqrt(seen)
+    urgency = first_play_urgency(each, seen, params, is_root=is_root)
     values = [child.utility + scale * child.prior / (1 + child.weight) for child in children]
     for edge in range(len(children), int(each["edges"])):
         values.append(urgency + scale * (tree.edge_prior[node, edge] / PRIOR_SCALE) ** 2)
@@ -105,10 +109,7 @@ def preferred_human_edge(tree: Tree, node: int, params: SearchParams, *, is_root
     total, seen = sum(child.weight for child in children), sum(priors[: len(children)])
     c_puct = params.human_c_puct + params.human_c_puct_permanent * math.sqrt(total)
     scale = c_puct * math.sqrt(total + 0.01)
-    sign, part = 1 if each["to_play"] == BLACK else -1, min(1.0, seen**params.fpu_policy_power)
-    reduction = params.root_fpu_reduction if is_root else params.fpu_reduction
-    urgency = sign * (part * float(each["utility"]) + (1 - part) * float(each["raw_utility"]))
-    urgency -= reduction * math.sqrt(seen)
+    urgency = first_play_urgency(each, seen, params, is_root=is_root)
     values = [
         child.utility + scale * prior / (1 + child.weight) for child, prior in zip(children, priors, strict=False)
     ]

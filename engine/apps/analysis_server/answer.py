@@ -35,13 +35,13 @@ class Asked:
     turn: int
     game: "Game"
     color: int
-    ownership: bool
-    ownership_stdev: bool
-    moves_ownership: bool
-    moves_ownership_stdev: bool
-    policy: bool
-    pv_visits: bool
-    no_result: bool
+    ownership: bool = False
+    ownership_stdev: bool = False
+    moves_ownership: bool = False
+    moves_ownership_stdev: bool = False
+    policy: bool = False
+    pv_visits: bool = False
+    no_result: bool = False
     frame: tuple[tuple[int, int], ...] | None = None
     proof: "Callable[[], Object] | None" = None
 

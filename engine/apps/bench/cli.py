@@ -134,14 +134,14 @@ def _choose(options: dict[str, Any]) -> int:
 def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
     """Run `keima bench --shapes` and return the exit status."""
     from engine.apps.bench.effort import USUAL_SIZES, Effort
-    from engine.apps.bench.shapes import Asked, cli_shapes
+    from engine.apps.bench.shapes import ShapesWanted, cli_shapes
     from engine.nets.shapes import SHAPES
 
     unknown = [name for name in names if name not in SHAPES]
     if unknown:
         raise click.UsageError(f"unknown shape {unknown[0]}, expected {' or '.join(SHAPES)}")
     threads, sizes = options["threads"] or usable_cores(), options["sizes"] or USUAL_SIZES
-    asked = Asked(names or tuple(SHAPES), sizes, options["backend"], options["precision"], threads)
+    asked = ShapesWanted(names or tuple(SHAPES), sizes, options["backend"], options["precision"], threads)
     with interrupting():
         effort = Effort(options["runs"], options["seconds"])
         return cli_shapes(this_program(), asked, effort, as_json=options["as_json"])

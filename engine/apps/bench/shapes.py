@@ -36,7 +36,7 @@ _PEAK_OF: Mapping[str, str] = {"fp32": "fp32", "bf16": "bf16"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class ShapesWanted:
     """What to measure: names of shapes, board sizes, backend, precision and CPU threads as on the command line."""
 
     shapes: Sequence[str]
@@ -46,7 +46,7 @@ class Asked:
     threads: int
 
 
-def cli_shapes(program: Sequence[str], asked: Asked, effort: Effort, *, as_json: bool = False) -> int:
+def cli_shapes(program: Sequence[str], asked: ShapesWanted, effort: Effort, *, as_json: bool = False) -> int:
     """Measure, print the results as one JSON object or a table, and return the exit status 0.
 
     program: the command of this program, for measuring the memory of an engine.
@@ -88,7 +88,7 @@ def _measured(
     name: str,
     spec: NetSpec,
     pairs: Sequence[tuple[str, str]],
-    asked: Asked,
+    asked: ShapesWanted,
     effort: Effort,
     peaks: Mapping[str, float],
 ) -> Iterator[dict[str, Any]]:

@@ -37,7 +37,7 @@ SECONDS_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class BookSettings:
     """What a book is built from. visits: of each search. at_once: expansions of a step. search: changed parameters."""
 
     width: int
@@ -82,7 +82,9 @@ class Builder:
     seconds: that all searches took, those of earlier runs included. Raises GoError for a folder of another run.
     """
 
-    def __init__(self, evaluator: Evaluator, params: SearchParams, asked: Asked, folder: Path | None = None) -> None:
+    def __init__(
+        self, evaluator: Evaluator, params: SearchParams, asked: BookSettings, folder: Path | None = None
+    ) -> None:
         self._evaluator, self._params, self._asked = evaluator, params, asked
         self._size, self._area = (asked.width, asked.height), asked.width * asked.height
         self.graph = Graph(self._area)

@@ -38,7 +38,7 @@ def build(out: Path, **options: Any) -> None:
 def _build(out: Path, options: dict[str, Any]) -> int:
     from contextlib import closing
 
-    from engine.apps.book.build import SECONDS_PER_HOUR, Asked, Builder
+    from engine.apps.book.build import SECONDS_PER_HOUR, BookSettings, Builder
     from engine.evaluators.named import open_named_evaluator
     from engine.rules import parse_rules
     from engine.support.progress import ProgressBar
@@ -50,7 +50,7 @@ def _build(out: Path, options: dict[str, Any]) -> int:
     wanted, hours = options["positions"], options["hours"]
     opened = open_named_evaluator(options, out)
     width, height = options["size"]
-    asked = Asked(
+    asked = BookSettings(
         width,
         height,
         parse_rules(options["rules"]),

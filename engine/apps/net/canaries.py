@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK, WHITE, for_color, opponent
+from engine.encoders import ENCODERS
 from engine.evaluators.raw import RawEvaluation, RawNetwork
 from engine.game import Game
 from engine.nets.spec import NetSpec
@@ -29,8 +30,6 @@ _STEADY = 0.25
 """Largest change of the winrate by a symmetry, for a network that was not trained on symmetries."""
 _EXACT, _ROUGH = 1e-4, 0.03
 """Largest difference for equal inputs in fp32, and in 16 bits, where rounding may depend on the other rows."""
-_COLORBLIND = ("katago", "liberties", "oneplane")
-"""Prefixes of encoders whose inputs do not contain the color of the side to move."""
 _RACE_BLACK = "A4 B4 C4 D4 E4 A2 B2 C2 D2 E2 G3"
 _RACE_WHITE = "A3 B3 C3 D3 E3 A1 B1 C1 D1 E1 F1 G1 G2"
 _RACE_POINT = "F3"
@@ -103,8 +102,7 @@ def canaries(network: RawNetwork, spec: NetSpec, sides: Sequence[int]) -> Iterat
             yield from asker.race()
             yield asker.turned_race()
         yield asker.turned_start()
-        colorblind = spec.encoder.startswith(_COLORBLIND)
-        yield asker.exchanged_colors(rounding if colorblind else _STEADY)
+        yield asker.exchanged_colors(_STEADY if ENCODERS[spec.encoder].sees_color else rounding)
 
 
 class _Asker:

@@ -36,6 +36,8 @@ _NOT_SEARCHED_BY = (
     *("allow_resignation", "resign_threshold", "resign_turns", "resign_min_lead", "ponder_seconds", "ponder_visits"),
 )
 """Parameters that change nothing in a sequential search of a fixed number of visits."""
+_ADDED: tuple[str, ...] = ()
+"""Parameters that stored values of earlier versions do not know: left out at their defaults, which search as before."""
 
 Report = Callable[[], None]
 
@@ -66,7 +68,9 @@ class Reference:
         self, evaluator: Evaluator, params: SearchParams, visits: int, network: str, out: Path | None = None
     ) -> None:
         self._evaluator, self._params, self.visits = evaluator, params, visits
-        searched = {name: value for name, value in asdict(params).items() if name not in _NOT_SEARCHED_BY}
+        usual = asdict(SearchParams())
+        left_out = {*_NOT_SEARCHED_BY, *(name for name in _ADDED if getattr(params, name) == usual[name])}
+        searched = {name: value for name, value in asdict(params).items() if name not in left_out}
         settings = {"version": _VERSION, "network": network, "visits": visits, "seed": _SEED, "search": searched}
         digest = hashlib.sha256(json_text(settings).encode()).hexdigest()[:16]
         self._store = RunFolder(None if out is None else out / digest, settings)

@@ -187,9 +187,6 @@ class Analyzer:
         return reversed([(turn, position.copy()) for turn, position in found])
 
     def _task(self, game: ReviewGame, turn: int, position: Game) -> Task:
-        flags: dict[str, Any] = dict.fromkeys(
-            ("ownership_stdev", "moves_ownership", "moves_ownership_stdev", "policy", "pv_visits", "no_result"), False
-        )
         copy = position.copy()  # the game goes on to the next turn
         moves = game.record.moves
         color = moves[turn].color if turn < len(moves) else copy.to_play
@@ -199,7 +196,7 @@ class Analyzer:
             view=BLACK,
             params=self._params,
             on_report=lambda task, report: self._results.put((task, report)),
-            subject=Asked(id=game.id, turn=turn, game=copy, color=color, ownership=True, **flags),
+            subject=Asked(id=game.id, turn=turn, game=copy, color=color, ownership=True),
             visits=self._effort.visits,
             seconds=self._seconds(game),
             wanted=Wanted(pv_length=_PV_LENGTH, ownership=True),

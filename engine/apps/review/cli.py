@@ -11,7 +11,7 @@ from engine.apps.analysis_server.pool import AnalysisPool, default_threads
 from engine.apps.review.analyzer import AnalysisStore, Analyzer, Effort, Speed
 from engine.apps.review.annotate import annotated_sgf
 from engine.apps.review.games import ReviewGame, find_games
-from engine.apps.review.judgement import player_of
+from engine.apps.review.judgement import COLUMNS, player_of
 from engine.apps.review.rank import CALIBRATIONS, LEAST_MOVES, RankEstimate, basis, conditions, estimates
 from engine.apps.review.report import index_page, report_page
 from engine.apps.review.summary import Review, review_of, summary
@@ -214,15 +214,15 @@ def _table(reviews: Sequence[Review], out: Path) -> "Table":
     table = Table(title=Text(f"Reports in {out}"))
     for heading in ("game", "player", "color"):
         table.add_column(heading)
-    for heading in ("moves", "mean loss", "top moves", "blunders"):
-        table.add_column(heading, justify="right")
+    columns = [each for each in COLUMNS if each.at_terminal]
+    for each in columns:
+        table.add_column(each.heading.replace("\u00ad", ""), justify="right")
     for review in reviews:
         for place, color in enumerate(review.colors):
             whole = review.tallies(color)[None]
             name = Text("" if place else review.game.id)
             player = Text(review.game.name[color])
-            figures = (f"{whole.moves}", f"{whole.mean_loss:.2f}", f"{whole.top_share:.0%}", f"{whole.blunders}")
-            table.add_row(name, player, player_of(color), *figures)
+            table.add_row(name, player, player_of(color), *(each.text(whole) for each in columns))
     return table
 
 

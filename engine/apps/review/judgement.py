@@ -6,10 +6,11 @@ Pure functions of numbers: no search, no file. All leads and win rates are Black
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from itertools import pairwise
+from typing import NamedTuple
 
 from engine.color import BLACK, for_color, winrate_for_color
 from engine.errors import GoError
@@ -128,6 +129,30 @@ class Tally:
     inaccuracies: int
     mistakes: int
     blunders: int
+
+
+class Column(NamedTuple):
+    """A statistic of a player in reports.
+
+    heading: with soft hyphens, for the narrow columns of a phone. text: of a tally. meaning: what the page says of it.
+    at_terminal: whether the table at the terminal has it, too.
+    """
+
+    heading: str
+    text: Callable[[Tally], str]
+    meaning: str = ""
+    at_terminal: bool = True
+
+
+COLUMNS = (
+    Column("moves", lambda tally: f"{tally.moves}"),
+    Column("mean loss", lambda tally: f"{tally.mean_loss:.2f}", "points lost a move"),
+    Column("top moves", lambda tally: f"{tally.top_share:.0%}", "share of moves that are the engine's first choice"),
+    Column("inaccu\u00adracies", lambda tally: f"{tally.inaccuracies}", at_terminal=False),
+    Column("mis\u00adtakes", lambda tally: f"{tally.mistakes}", at_terminal=False),
+    Column("blun\u00adders", lambda tally: f"{tally.blunders}"),
+)
+"""All statistics, in the order of the tables."""
 
 
 def rank_limits(rank: str) -> Limits:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from engine.apps.picture.svg import Mark, picture
 from engine.apps.review.annotate import alternating, better_line, name_of, sentence
 from engine.apps.review.graph import GRADE_PAINTS, score_graph
-from engine.apps.review.judgement import JudgedMove, Tally, phase_ends, player_of
+from engine.apps.review.judgement import COLUMNS, JudgedMove, Tally, phase_ends, player_of
 from engine.apps.review.style import STYLE
 from engine.apps.review.summary import Review
 from engine.color import BLACK, EMPTY, WHITE, color_name, opponent
@@ -21,8 +21,6 @@ from engine.scoring import format_lead
 MOST_BOARDS = 10
 _MOST_PV = 10
 _POINT_OF_VIEW = "Win rates and leads are Black's: 70% and B+3 favor Black, 30% and W+3 White."
-_HEADINGS = ("moves", "mean loss", "top moves", "inaccu&shy;racies", "mis&shy;takes", "blun&shy;ders")
-"""With soft hyphens, for the narrow columns of a phone."""
 
 
 def report_page(review: Review) -> str:
@@ -66,7 +64,7 @@ def index_page(reviews: Sequence[Review]) -> str:
         for color in review.colors:
             rows.append(f"<tr>{first}<td>{player_of(color)}</td>{_cells(review.tallies(color)[None])}</tr>")
             first = ""
-    heads = "".join(f"<th>{each}</th>" for each in ("game", "player", *_HEADINGS))
+    heads = "".join(f"<th>{each}</th>" for each in ("game", "player", *(each.heading for each in COLUMNS)))
     table = f'<table class="games"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     return _page("Review", f'<h1>Review of {len(reviews)} games</h1><div class="card scroll">{table}</div>')
 
@@ -114,7 +112,7 @@ def _player_table(review: Review, color: int) -> str:
     for phase, each in review.tallies(color).items():
         name = "whole game" if phase is None else phase.value
         rows.append(f"<tr{'' if phase else ' class=whole'}><td>{name}</td>{_cells(each)}</tr>")
-    heads = "".join(f"<th>{each}</th>" for each in ("", *_HEADINGS))
+    heads = "".join(f"<th>{each}</th>" for each in ("", *(each.heading for each in COLUMNS)))
     heading = _player(review, color)
     if review.game.name[color] != player_of(color):
         heading = f"{player_of(color)}: {heading}"
@@ -125,9 +123,7 @@ def _player_table(review: Review, color: int) -> str:
 
 
 def _cells(tally: Tally) -> str:
-    texts = (f"{tally.moves}", f"{tally.mean_loss:.2f}", f"{tally.top_share:.0%}")
-    counts = (f"{tally.inaccuracies}", f"{tally.mistakes}", f"{tally.blunders}")
-    return "".join(f"<td>{each}</td>" for each in (*texts, *counts))
+    return "".join(f"<td>{each.text(tally)}</td>" for each in COLUMNS)
 
 
 def _explanation(review: Review) -> str:
@@ -140,10 +136,8 @@ def _explanation(review: Review) -> str:
             f"{each.mistake:.1f}, blunder from {each.blunder:.1f}."
         )
     opening, middle = phase_ends(review.game.record.width, review.game.record.height)
-    return (
-        f"Mean loss: points lost a move. Top moves: share of moves that are the engine's first choice. "
-        f"{' '.join(limits)} Opening: to move {opening}; endgame: from move {middle + 1}."
-    )
+    meanings = " ".join(f"{each.heading.capitalize()}: {each.meaning}." for each in COLUMNS if each.meaning)
+    return f"{meanings} {' '.join(limits)} Opening: to move {opening}; endgame: from move {middle + 1}."
 
 
 def _mistake_cards(review: Review) -> list[str]:

@@ -64,10 +64,7 @@ def _line(generator: random.Random) -> bytes:
 def _word(generator: random.Random, command: str) -> str:
     if "param" in command and generator.random() < 0.4:
         return generator.choice(list(PARAMS))
-    if (
-        command in ("play", "genmove", "set_position", "gogui-setup", "gogui-play_sequence")
-        and generator.random() < 0.7
-    ):
+    if command in _WITH_STONES and generator.random() < 0.7:
         return generator.choice(["b", "w", f"{generator.choice('abcdeABCDE')}{generator.randrange(1, 6)}"])
     return generator.choice(_WORDS)
 
