@@ -190,11 +190,11 @@ class SearchParams(HumanParams, PlayParams):
     )
     adds_noise: bool = truth(False, "Mix Dirichlet noise into the root's priors.", katago="rootNoiseEnabled")
     noise_fraction: float = number(
-        0.25, "Share of that noise in the priors.", 0.0, 1.0, katago="rootDirichletNoiseWeight"
+        0.25, "Share of the Dirichlet noise in the root's priors.", 0.0, 1.0, katago="rootDirichletNoiseWeight"
     )
     noise_concentration: float = number(
         10.83,
-        "Concentration of that noise: alpha is this over the number of legal moves.",
+        "Concentration of the Dirichlet noise: alpha is this over the number of legal moves.",
         0.001,
         10000.0,
         katago="rootDirichletNoiseTotalConcentration",
@@ -218,7 +218,7 @@ class SearchParams(HumanParams, PlayParams):
     )
     early_root_policy_temperature: float = number(
         0.0,
-        "The same at the start of the game, with the half-life of the choice of moves; 0 for no difference.",
+        "Temperature at the start of the game, with the half-life of the choice of moves; 0 for no difference.",
         0.0,
         100.0,
         katago="rootPolicyTemperatureEarly",

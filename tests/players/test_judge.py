@@ -1,12 +1,15 @@
 """What is told of life and death, and of a game that goes on, from an expected ownership."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
+from engine.evaluators.rollout import RolloutEvaluator
 from engine.players import AnalysisRequest, Limits, SearchPlayer
 from engine.players.base import all_but
-from engine.players.judge import dead_chains, seki_chains
+from engine.players.judge import Judge, dead_chains, seki_chains
 from engine.players.search_player import after_move
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score
@@ -34,6 +37,14 @@ DAME = """
 . X O . .
 . X O . .
 """
+
+
+def test_a_judgement_by_playouts_takes_judge_visits_for_each_side_to_move_first() -> None:
+    judge = Judge(RolloutEvaluator(1), SearchParams(judge_visits=30), threading.Event())
+    assert judge.effort(Limits(visits=5)) == 60
+    judge.set_params(SearchParams(judge_visits=10))
+    assert judge.effort(Limits()) == 20
+    judge.close()
 
 
 @pytest.mark.parametrize(("owner", "is_dead"), [(0.1, True), (-0.1, False)])

@@ -1,6 +1,8 @@
 """What parameters of the search do, one by one: each has an effect that a search shows."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,12 @@ from engine.board.facts import ALTERNATING
 from engine.color import BLACK, WHITE
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
+from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.avoided import avoid_table
 from engine.search.move_choice import choose_vertex, move_table
-from engine.search.params import SearchParams
+from engine.search.params import ROLLOUT_PARAMS, SEARCH_SETTINGS, SearchParams
 from engine.search.root import root_temperature, shaped_priors
 from engine.search.search import Search
 from engine.search.shapes import played_shapes, shape_key
@@ -106,6 +109,23 @@ def test_a_parameter_changes_the_search(name: str, usual: list[tuple[int, int, f
         changes["fpu_parent_weight"] = 0.7
     assert signature(searched(replace(WIDE, **changes))) != usual
     assert signature(searched(WIDE)) == usual
+
+
+def test_every_parameter_is_named_by_a_test_of_what_it_does() -> None:
+    settings = Path(__file__).parents[1] / "settings"
+    files = [path for path in settings.parent.rglob("test_*.py") if settings not in path.parents]
+    words = {word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    assert [name for name, each in SEARCH_SETTINGS.items() if words.isdisjoint({name, each.katago})] == []
+
+
+def test_first_play_urgency_counts_against_all_moves_as_first_by_its_weight() -> None:
+    visited = []
+    for weight in (ROLLOUT_PARAMS.rave_prior, 0.0):
+        search = Search(RolloutEvaluator(1), replace(ROLLOUT_PARAMS, rave_prior=weight, seed=5))
+        search.begin(game_of("", 5), BLACK, game_of("", 5).legal_vertices())
+        search.run([], 200)
+        visited.append(signature(search))
+    assert visited[0] != visited[1]
 
 
 def test_the_share_of_the_parents_own_value_needs_the_other_rule_off() -> None:
