@@ -6,6 +6,7 @@ target is the policy improved by the values, so that it is right with few visits
 """
 
 import math
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +94,7 @@ class GumbelRoot:
         ranked = np.argsort(-(self._noise + np.log(self._priors)), kind="stable")
         self._considered = ranked[: max(1, considered)]
         self._schedule = visit_schedule(len(self._considered), playouts)
+        self._planned: dict[int, int] = {}
 
     def _found(self) -> tuple[NDArray[np.int64], Floats]:
         """Return the visits and the values in 0..1, for the side to move, of all moves."""
@@ -115,24 +117,26 @@ class GumbelRoot:
         raw = self._unit(for_color(float(self._tree.nodes[ROOT]["raw_utility"]), self._color))
         return improved_logits(self._priors, visits, values, raw)
 
-    def _best(self, visits: NDArray[np.int64], values: Floats, wanted: int) -> int:
-        """Return the vertex of the best considered move with `wanted` visits, or of those with the fewest above."""
-        counts = visits[self._considered]
-        enough = counts[counts >= wanted]
-        among = self._considered[counts == (enough.min() if len(enough) else counts.max())]
+    def _ranked(self, visits: NDArray[np.int64], values: Floats, wanted: int) -> list[int]:
+        """Return the vertices of the considered moves with `wanted` visits, the best first."""
+        among = self._considered[visits[self._considered] == wanted]
         scores = self._noise[among] + self._improved(visits, values)[among]
-        return int(self.vertices[among[int(np.argmax(scores))]])
+        return [int(vertex) for vertex in self.vertices[among[np.argsort(-scores, kind="stable")]]]
 
     def next_move(self) -> int:
         """Return the move that gets the next playout."""
-        visits, values = self._found()
-        done = min(int(visits.sum()), len(self._schedule) - 1)
-        return self._best(visits, values, self._schedule[done] if self._schedule else 0)
+        done = min(int(self._tree.nodes[ROOT]["visits"]) - 1, self.playouts - 1)
+        if done not in self._planned:
+            # Together, because each of these moves gets a playout, whatever those of the others find.
+            wanted = self._schedule[done]
+            together = takewhile(lambda place: self._schedule[place] == wanted, range(done, self.playouts))
+            self._planned = dict(zip(together, self._ranked(*self._found(), wanted), strict=False))
+        return self._planned[done]
 
     def chosen_move(self) -> int:
         """Return the move to play: the best of the most visited ones, noise included."""
         visits, values = self._found()
-        return self._best(visits, values, int(visits[self._considered].max()))
+        return self._ranked(visits, values, int(visits[self._considered].max()))[0]
 
     def target(self) -> tuple[NDArray[np.int64], Floats]:
         """Return the vertices and the improved policy over all allowed moves, which sums to 1."""
