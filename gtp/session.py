@@ -17,7 +17,7 @@ from io import FileIO, IOBase, TextIOWrapper
 from typing import Protocol, TypeVar
 
 from engine.support.idle_process import IdleProcess
-from engine.support.stopping import INTERRUPTED
+from engine.support.stopping import INTERRUPTED, interrupting
 from gtp import protocol
 from gtp.commands import HANDLERS, UNLISTED
 from gtp.errors import GtpError, GtpQuit
@@ -373,7 +373,9 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     source = take_stdin()
     state = GtpState(config, factory, HANDLERS)
     try:
-        code = Session(state, source, sink, on_stuck=_exit_now).run()
+        # Whoever ends an engine by a signal loses nothing that it keeps in files.
+        with interrupting():
+            code = Session(state, source, sink, on_stuck=_exit_now).run()
     except KeyboardInterrupt:
         code = INTERRUPTED
     if state.player_loader.is_loading:

@@ -29,6 +29,7 @@ from engine.evaluators.postprocess import (
     turn_planes,
     write_evaluation,
 )
+from engine.evaluators.raw import check_board
 from engine.native.closures import FAILED, Closure, runs_closures
 from engine.native.locks import holding, new_lock
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
@@ -202,7 +203,7 @@ class NetworkEvaluator:
 
     def prepare(self, width: int, height: int) -> None:
         """Start compiling for a board size in the background. Raises WeightsError for an unsupported size."""
-        check_board(self._spec, width, height)
+        check_board(self._spec.name, self._spec.board_sizes, width, height)
         self._backend.prepare(width, height)
 
     @property
@@ -218,7 +219,7 @@ class NetworkEvaluator:
                 # Calls that are still computed hold the slots of a board to which the evaluator returns.
                 board = self._boards.get((width, height))
             if board is None:
-                check_board(self._spec, width, height)
+                check_board(self._spec.name, self._spec.board_sizes, width, height)
                 slots = self._backend.slots(width, height)
                 board = _Board(self._spec, self._encoder, self._temperature, slots, width, height)
                 self._boards[width, height] = board
@@ -354,14 +355,3 @@ def encoder_for(spec: NetSpec) -> Encoder:
                 f"wrong number of inputs for encoder {encoder.name}", layer=layer, expected=wanted, got=inputs
             )
     return encoder
-
-
-def check_board(spec: NetSpec, width: int, height: int) -> None:
-    """Raise WeightsError unless the network supports boards of this size."""
-    smallest, largest = spec.board_sizes
-    if not (smallest <= min(width, height) and max(width, height) <= largest):
-        raise WeightsError(
-            f"network {spec.name} does not support this board",
-            expected=f"sides of {smallest} to {largest}",
-            got=f"{width}x{height}",
-        )

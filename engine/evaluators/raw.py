@@ -14,6 +14,7 @@ from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
+from engine.nets.spec import WeightsError
 from engine.settings.levels import KnownPeople
 from engine.symmetry import COUNT
 from engine.vertex import MAX_SIZE
@@ -68,6 +69,13 @@ class RawEvaluation:
     ownership: NDArray[np.float32] | None
 
 
+def check_board(name: str, sizes: tuple[int, int], width: int, height: int) -> None:
+    """Raise WeightsError unless a network with these smallest and largest sides supports a board."""
+    if not (sizes[0] <= min(width, height) and max(width, height) <= sizes[1]):
+        expected = f"sides of {sizes[0]} to {sizes[1]}"
+        raise WeightsError(f"network {name} does not support this board", expected=expected, got=f"{width}x{height}")
+
+
 class RawNetwork:
     """Evaluates single positions with a network. A search may use its evaluator at the same time.
 
@@ -85,6 +93,10 @@ class RawNetwork:
         """Return whether the network supports boards of this size."""
         smallest, largest = self.facts.board_sizes
         return smallest <= min(width, height) and max(width, height) <= largest
+
+    def check_board(self, width: int, height: int) -> None:
+        """Raise WeightsError unless the network supports boards of this size."""
+        check_board(self.facts.name, self.facts.board_sizes, width, height)
 
     def prepare(self, width: int, height: int) -> None:
         """Prepare for a board size in the background; does nothing if the network does not support it."""

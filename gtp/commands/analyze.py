@@ -6,6 +6,7 @@ ends by itself, or when cancelled, and plays no move.
 
 import time
 from collections import deque
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from engine.errors import GoError
@@ -185,12 +186,18 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
         if options.frame or options.auto_frame:
             raise GtpError("frame is for kata-analyze, which plays no move")
-        state.player_loader.raise_if_failed()
+        color = state.game.to_play if options.color is None else options.color
+        turn = ExitStack()
+        with turn:
+            turn.enter_context(state.clock.turn(color, is_charged=plays))
+            # Before the reply begins: after its first character GTP has no way to fail.
+            player = state.player_loader.get()
+            if player.network is not None:
+                player.network.check_board(state.width, state.height)
+            turn = turn.pop_all()
 
         def think(emit: Emit) -> str:
-            color = state.game.to_play if options.color is None else options.color
-            with state.clock.turn(color, is_charged=plays):
-                player = state.player_loader.get()
+            with turn:
                 reporter = Reporter(state, options, color, emit)
                 reporter.ask_network(player, state.game)
                 with state.interrupts.searching(command.line, signal):

@@ -1,6 +1,7 @@
 """A process that speaks Keima's GTP with a player that only waits: `python -m tests.conformity.fake_engine`.
 
-Options: `slow-start SECONDS` makes the player's loading last, `noisy` prints to stdout while it loads.
+Options: `slow-start SECONDS` makes the player's loading last, `noisy` prints to stdout while it loads. A player that is
+closed says so on stderr.
 """
 
 import logging
@@ -10,6 +11,15 @@ import time
 
 from gtp.session import SessionConfig, run
 from tests.gtp.fake_player import FakePlayer
+
+
+class Leaving(FakePlayer):
+    """Says that it was closed."""
+
+    def close(self) -> None:
+        """Say so."""
+        super().close()
+        os.write(2, b"closed in good order\n")
 
 
 def main(arguments: list[str]) -> int:
@@ -22,7 +32,7 @@ def main(arguments: list[str]) -> int:
             print("a library greets you")
             os.write(1, b"and so does its C part\n")
         time.sleep(start)
-        return FakePlayer(thinking="thinking" in arguments)
+        return Leaving(thinking="thinking" in arguments)
 
     return run(
         SessionConfig(width=9, height=9, fallback_seconds=3000.0 if "thinking" in arguments else 1.0), make_player

@@ -1,6 +1,8 @@
 """A whole engine process: start, stdout, streams' ends, and leaving in time."""
 
+import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -132,3 +134,15 @@ def test_hundreds_of_pipelined_commands_are_answered_in_order() -> None:
     with Controller(FAKE_ENGINE) as engine:
         engine.send(b"".join(b"%d protocol_version\n" % number for number in range(500)))
         assert [engine.reply() for _ in range(500)] == [b"=%d 2\n\n" % number for number in range(500)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_in_mid_search_closes_the_player_which_may_have_something_to_save(end: str) -> None:
+    with Controller(THINKING) as engine:
+        engine.ask("play w a9")
+        engine.send(b"1 genmove b\n")
+        engine.expect_silence(0.5)
+        engine.process.send_signal(signal.Signals[end])
+        assert engine.process.wait(60) == 130
+    assert b"closed in good order\n" in engine.errors

@@ -243,9 +243,8 @@ def test_a_player_that_cannot_be_made_fails_analysis(caplog: pytest.LogCaptureFi
     sink = io.BytesIO()
     data = b"1 kata-genmove_analyze b\n2 kata-analyze 10\n3 kata-search_analyze b\n"
     serve(GtpState(SessionConfig(), fail, HANDLERS), io.BytesIO(data), sink)
-    # The first one has begun its reply when loading fails; GTP has no way to fail after that.
     failed = "engine not available: no network file\n\n"
-    assert sink.getvalue().decode() == f"=1\n\n?2 {failed}?3 {failed}"
+    assert sink.getvalue().decode() == f"?1 {failed}?2 {failed}?3 {failed}"
     assert "no network file" in caplog.text
 
 

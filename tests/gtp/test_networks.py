@@ -164,3 +164,10 @@ def test_a_board_that_the_network_does_not_know_is_a_plain_error() -> None:
 
     reply = ask(session(Refusing()), "kata-raw-nn 0")
     assert reply == "? network small does not support this board, expected sides of 19, got 3x3"
+
+
+def test_a_search_on_a_board_that_the_network_does_not_know_fails_before_its_reply_begins() -> None:
+    player = FakePlayer(network=RawNetwork(FixedEvaluator(), replace(FACTS, board_sizes=(7, 19))))
+    state = new_state(player, SessionConfig(width=3, height=3))
+    expected = f"? network {FACTS.name} does not support this board, expected sides of 7 to 19, got 3x3"
+    assert ask(state, "kata-genmove_analyze b") == ask(state, "lz-genmove_analyze b") == expected
