@@ -223,9 +223,14 @@ def preset_name(rules: Rules) -> str | None:
     return next((name for name, preset in PRESETS.items() if preset == rules), None)
 
 
+def rules_name(rules: Rules) -> str | None:
+    """Return the first name by which `parse_rules` knows these rules, those of servers included, or None."""
+    return next((name for name, known in _KNOWN.items() if known == rules), None)
+
+
 def rules_text(rules: Rules) -> str:
-    """Return the first preset name of these rules, else their JSON; `parse_rules` reads both."""
-    return preset_name(rules) or rules.to_json()
+    """Return `rules_name`, else the rules as JSON; `parse_rules` reads both."""
+    return rules_name(rules) or rules.to_json()
 
 
 def _preset_named(text: str) -> str:

@@ -12,6 +12,7 @@ from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, possible_handicaps
 from engine.records.diagram import showboard
+from engine.records.setup import Setup
 from engine.records.sgf import load_sgf, load_variations
 from engine.records.sgf_source import count_games, read_file
 from engine.records.sgf_writer import write_game
@@ -131,6 +132,8 @@ def _refuse_loss(path: Path) -> None:
         "comments": record.comments,
         "marks": record.markup,
         "variations": load_variations(data, record, 1),
+        "stones that are set up between moves": any(isinstance(step, Setup) for step in record.steps),
+        "a handicap without its stones": record.handicap and record.handicap > 1 and record.start is None,
         "other games": count_games(data) > 1,
     }
     if any(lost.values()):
@@ -151,10 +154,10 @@ def play_terminal(
 ) -> int:
     """Play a game to its end over the given streams; return the exit status: 0, or 130 after Ctrl-C, SIGTERM, SIGHUP.
 
-    A game with moves is saved to `sgf_path` however it stops, or beside a file that came to be there meanwhile; None
-    saves nothing.
+    A game in which something was played is saved to `sgf_path` however it stops, or beside a file that came to be there
+    meanwhile; None saves nothing.
     """
-    replaces = sgf_path is not None and sgf_path.exists()
+    replaces, begun = sgf_path is not None and sgf_path.exists(), list(game.moves)
     session = _Session(player, game, human_color, limits, rank, stdin or sys.stdin, stdout or sys.stdout)
     try:
         with interrupting():
@@ -165,7 +168,9 @@ def play_terminal(
         session.say("\nInterrupted.")
         return INTERRUPTED
     finally:
-        session.save(sgf_path if sgf_path is None or replaces else unused(sgf_path))
+        # A record that was only looked at stays as it is, with its result.
+        if sgf_path is not None and list(game.moves) != begun:
+            session.save(sgf_path if replaces else unused(sgf_path))
 
 
 class _Session:
@@ -215,10 +220,8 @@ class _Session:
         self._screen.write(text + "\n")
         self._screen.flush()
 
-    def save(self, path: Path | None) -> None:
-        """Save the game to `path` atomically, if it has moves; where that fails, show its record and raise OSError."""
-        if path is None or not self._game.moves:
-            return
+    def save(self, path: Path) -> None:
+        """Save the game to `path` atomically; where that fails, show its record and raise OSError."""
         names = {self._human: _HUMAN, opponent(self._human): self._player.name}
         text = write_game(self._game, result=self._result, black=names[BLACK], white=names[WHITE])
         try:

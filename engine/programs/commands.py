@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 
 from engine.programs.program import Reply, printable
-from engine.rules import KGS_PRESETS, Rules, rules_text
+from engine.rules import KGS_PRESETS, Rules, preset_name
 
 
 def size_command(width: int, height: int) -> str:
@@ -14,7 +14,7 @@ def size_command(width: int, height: int) -> str:
 def rules_command(rules: Rules, listed: Collection[str]) -> str | None:
     """Return the command that sets the rules, `kata-set-rules` or `kgs-rules`; None if the program lists neither."""
     if "kata-set-rules" in listed:
-        return f"kata-set-rules {rules_text(rules)}"
+        return f"kata-set-rules {preset_name(rules) or rules.to_json()}"
     kgs = next((name for name, preset in KGS_PRESETS.items() if preset == rules), None)
     return f"kgs-rules {kgs}" if kgs is not None and "kgs-rules" in listed else None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
-from engine.rules import PRESETS, RULE_FIELDS, SERVER_PRESETS, parse_rules
+from engine.rules import PRESETS, RULE_FIELDS, SERVER_PRESETS, parse_rules, rules_name
 from engine.settings.levels import FULL, RANKS
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
@@ -274,7 +274,7 @@ def rules(state: GtpState, command: Command) -> str:
         except BadRules as error:
             raise GtpError(str(error)) from None
         return ""
-    named = next((name for name, preset in _NAMED_RULES.items() if preset == state.rules), "custom")
+    named = rules_name(state.rules) or "custom"
     # GoGui needs the current value among the choices, even if it has no preset name.
     lines = [_list_line(_PRESET, _NAMED_RULES if named in _NAMED_RULES else [named, *_NAMED_RULES], named)]
     for each in sorted(RULE_FIELDS, key=lambda each: each.kind is bool):

@@ -21,7 +21,7 @@ from engine.settings.session_files import eval_cache_file, refuse_unused_eval_ca
 from engine.settings.table import default_of, settings_on
 from engine.settings.table.surfaces import GTP
 from engine.support.logs import start_logging
-from engine.support.stopping import INTERRUPTED
+from engine.support.stopping import INTERRUPTED, interrupting
 from gtp.json_analysis.settings import Settings, overridden
 from gtp.katago_config import ANALYSIS_KEYS, Assignments, assignments, lines_without_effect
 from gtp.stderr import write_lines
@@ -170,7 +170,9 @@ def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None
 
     write_lines([f"{_READY}: {equipment.pool.threads} positions at a time"])
     try:
-        AnalysisServer(equipment, sink).run(take_stdin(), quits_at_once=quits_at_once)
+        # Whoever ends an engine by a signal loses nothing that it keeps in files.
+        with interrupting():
+            AnalysisServer(equipment, sink).run(take_stdin(), quits_at_once=quits_at_once)
     except KeyboardInterrupt:
         equipment.pool.close(wait=False)
         sys.exit(INTERRUPTED)

@@ -407,6 +407,8 @@ def test_a_saved_game_is_replaced_only_by_its_own_continuation(tmp_path: Path) -
         ("(;SZ[5]C[mine];B[cc]LB[cc:A])", "comments and marks"),
         ("(;SZ[5]PB[Anna]EV[Cup];B[cc](;W[dd])(;W[bb]))", "names of players and facts about the game and variations"),
         ("(;SZ[5];B[cc])(;SZ[5];B[dd])", "other games"),
+        ("(;SZ[5];B[cc];AB[aa];W[dd])", "stones that are set up between moves"),
+        ("(;SZ[5]HA[3];W[cc])", "a handicap without its stones"),
     ],
 )
 def test_a_record_is_not_replaced_by_a_game_that_lacks_what_it_has(tmp_path: Path, text: str, lost: str) -> None:
@@ -415,6 +417,17 @@ def test_a_record_is_not_replaced_by_a_game_that_lacks_what_it_has(tmp_path: Pat
     message = f"keima play: --sgf: {old} has {lost}, which the saved game would not have: name another file\n"
     assert command(ScriptedPlayer, "quit", record=old, sgf=old) == (2, message)
     assert old.read_text() == text
+
+
+@pytest.mark.parametrize("end", ["", ";B[];W[]"])
+def test_a_record_in_which_nothing_was_played_stays_as_it_is(tmp_path: Path, end: str) -> None:
+    old = tmp_path / "old.sgf"
+    old.write_text(f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})")
+    assert command(ScriptedPlayer, "undo quit", record=old, sgf=old)[0] == 0
+    assert load_sgf(old).result == ("B+3.5" if end else "")
+    old.write_text(f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})")
+    assert command(ScriptedPlayer, "quit", record=old, sgf=old)[0] == 0
+    assert old.read_text() == f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})"
 
 
 def test_a_handicap_game_without_komi_has_half_a_point(tmp_path: Path) -> None:

@@ -105,6 +105,21 @@ def test_a_client_that_closes_both_pipes_ends_the_program_in_the_middle_of_its_q
             program.kill()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without asking it")
+def test_a_program_that_is_ended_by_a_signal_writes_what_it_remembers(tmp_path: Path) -> None:
+    file = tmp_path / "remembered"
+    options = ["--net", "none", "--eval-cache", str(file)]
+    with subprocess.Popen(start(*options), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(json.dumps(query(maxVisits=300)).encode() + b"\n")
+        program.stdin.flush()
+        assert json.loads(program.stdout.readline())["rootInfo"]["visits"] == 300
+        program.terminate()
+        assert program.wait(SECONDS) == 130
+    assert file.stat().st_size > 100
+
+
 def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp_path: Path) -> None:
     config, other = tmp_path / "analysis.cfg", tmp_path / "more.cfg"
     config.write_text(CONFIG)

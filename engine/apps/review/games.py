@@ -12,7 +12,7 @@ from engine.game import Game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import is_source, iterate_records, read_file
 from engine.records.sgf_writer import format_ru
-from engine.rules import Rules, parse_rules, preset_name
+from engine.rules import Rules, parse_rules, rules_name
 
 _RESERVED = {"index", "settings", "ranks"}
 """Names of files in the folder of a review that are not a game's."""
@@ -56,7 +56,7 @@ class ReviewGame:
     @property
     def rules_name(self) -> str:
         """The name of the rules, or their description where they have none."""
-        return preset_name(self.rules) or format_ru(self.rules)
+        return rules_name(self.rules) or format_ru(self.rules)
 
     @property
     def assumed(self) -> tuple[str, ...]:
