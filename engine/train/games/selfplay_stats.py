@@ -1,7 +1,7 @@
 """Statistics of self-play in one process or several, and their text."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from engine.color import BLACK, EMPTY, WHITE
@@ -86,15 +86,7 @@ def _ratio(part: float, whole: float) -> float | None:
     return round(part / whole, 4) if whole else None
 
 
-_COUNTS: tuple[str, ...] = (
-    "games",
-    "moves",
-    "samples",
-    "evaluations",
-    "black_wins",
-    "white_wins",
-    "draws",
-    "no_results",
-)
-_COUNTS += ("decided", "unfinished", "would_resign", "false_resigns")
+# All fields but these are counts, of which the total is the sum over processes.
+_NO_COUNTS = {"seconds", "busy_seconds", "done", "to_play"}
+_COUNTS = tuple(each.name for each in fields(SelfplayStats) if each.name not in _NO_COUNTS)
 Report = Callable[[SelfplayStats], None]
