@@ -37,18 +37,48 @@ _SPARE_NODES = 64
 _NODES_PER_VISIT = 2
 # Settings that change the speed, but not the games.
 _WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
-# Settings that folders of earlier versions do not name: they are left out at their defaults, which play as before.
-_ADDED: tuple[str, ...] = (
-    "records_later",
-    "surprise_share",
-    "value_surprise_share",
-    "gumbel_moves",
-    "komis",
-    "forks",
-    "fork_share",
-    "handicap_share",
+# Settings that every folder names. No others are added: a setting beside them that decides the games is named only
+# where it differs from its default, which plays as before, so that folders of earlier versions go on.
+_FIRST: tuple[str, ...] = (
+    "sizes",
+    "size_weights",
+    "rules",
+    "leaves",
+    "full_visits",
+    "quick_visits",
+    "full_share",
+    "quick_weight",
+    "search",
+    "noise_fraction",
+    "noise_concentration",
+    "forced_playouts",
+    "root_temperature",
+    "root_temperature_end",
+    "temperature",
+    "temperature_end",
+    "temperature_halflife",
+    "temperature_moves",
+    "tempers_targets",
+    "reuses_trees",
+    "opening_share",
+    "opening_temperature",
+    "starts",
+    "starts_share",
+    "komi",
+    "komi_stdev",
+    "komi_wide_share",
+    "komi_wide_stdev",
+    "exploration",
+    "resign_threshold",
+    "resign_turns",
+    "resign_from",
+    "no_resign_share",
+    "decided_visits",
+    "ends_settled",
+    "avoids_settled",
+    "longest",
+    "encoder",
 )
-_ADDED += ("handicap_stones", "handicap_fair_share", "asymmetric_share", "asymmetric_ratio", "notes_winrates")
 _REPORT_SECONDS = 1.0
 # Maximum number of finished games that wait to be written.
 _MAX_UNSTORED = 64
@@ -72,11 +102,11 @@ class GameSink(Protocol):
 
 def decisive_settings(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
     """Return the settings that decide which games are played; they must not change within a folder."""
-    default = asdict(SelfplaySettings())
+    default = asdict(type(settings)())
     decides = {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
     # Only the names of the generation and the file, so that the folder of a run may be moved.
     decides["forks"] = tuple("/".join(Path(each).parts[-2:]) for each in settings.forks)
-    return {"seed": seed} | {key: value for key, value in decides.items() if key not in _ADDED or value != default[key]}
+    return {"seed": seed} | {key: value for key, value in decides.items() if key in _FIRST or value != default[key]}
 
 
 # More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.

@@ -2,13 +2,19 @@
 
 import hashlib
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
+from engine.settings import setting
 from engine.train.data.samples import empty_samples, read_shard, shard_info
 from engine.train.games.selfplay import decisive_settings, selfplay
+from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_store import Store
 from tests.search.fakes import FakeEvaluator
 from tests.train.games.test_selfplay import TINY, play, records
@@ -80,3 +86,37 @@ def test_a_run_of_fewer_games_than_its_folder_has_leaves_none_pending(tmp_path: 
     assert list((tmp_path / "pending").iterdir()) == []
     (shard,) = (tmp_path / "5x5").iterdir()
     assert shard_info(shard).provenance["games"] == "0 1 2 5"
+
+
+@dataclass(frozen=True)
+class Later(SelfplaySettings):
+    """Settings of a version that has one more."""
+
+    newest: int = setting.number(0, "A setting that no folder names yet.", 0)
+
+
+def test_a_folder_goes_on_with_a_setting_that_is_new_until_that_is_changed(tmp_path: Path) -> None:
+    shared = {each.name: getattr(TINY, each.name) for each in fields(TINY)}
+    play(tmp_path, 2)
+    selfplay(Later(**shared), FakeEvaluator(), tmp_path, 3, 1)
+    with pytest.raises(GoError, match="newest"):
+        selfplay(Later(**shared, newest=1), FakeEvaluator(), tmp_path, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"komi_stdev": 2.0}, "komi_stdev"),
+        ({"gumbel_moves": 4}, "gumbel_moves"),
+        ({"games_at_once": 3, "batches": 1, "turns": 2, "shard_samples": 7}, None),
+    ],
+)
+def test_a_folder_refuses_settings_that_change_its_games(
+    tmp_path: Path, changes: dict[str, Any], said: str | None
+) -> None:
+    play(tmp_path, 2)
+    if said is None:
+        play(tmp_path, 3, **changes)
+    else:
+        with pytest.raises(GoError, match=said):
+            play(tmp_path, 3, **changes)
