@@ -38,9 +38,9 @@ class Extra(NamedTuple):
 def extra_heads(config: TrainConfig) -> Extra:
     """Return the heads whose losses have a weight."""
     return Extra(
-        config.soft_policy_weight > 0,
-        config.score_distribution_weight > 0,
-        config.short_value_weight > 0 or config.short_score_weight > 0,
+        soft_policy=config.soft_policy_weight > 0,
+        score_distribution=config.score_distribution_weight > 0,
+        short_term=config.short_value_weight > 0 or config.short_score_weight > 0,
     )
 
 
@@ -96,7 +96,7 @@ class AuxiliaryHeads(nn.Module):
     def forward(self, trunk: Tensor) -> Auxiliary:
         """Compute all heads that exist from the trunk [B, channels, H, W]."""
         nothing = trunk.new_empty((len(trunk), 0), dtype=torch.float32)
-        found = Auxiliary(nothing, nothing, nothing, nothing, nothing)
+        found = Auxiliary(**dict.fromkeys(Auxiliary._fields, nothing))
         if self.extra.soft_policy:
             found = found._replace(soft=self.soft(trunk)[:, 0], soft_reply=self.soft_reply(trunk)[:, 0])
         if self.extra.score_distribution or self.extra.short_term:

@@ -1,6 +1,7 @@
 """The folder of a training run: how a run starts and resumes, and its files other than checkpoints."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from engine.nets.spec import ORIGIN, PEOPLE, NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.support.run_kinds import TRAIN, refuse_other_run
 from engine.train.data.batches import Priorities
+from engine.train.learning.auxiliary import extra_heads
 from engine.train.learning.checkpoint import newest_checkpoint, priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec, human_spec
-from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
+from engine.train.learning.train_config import CONFIG_FILE, FIXED, TrainConfig, read_run_config
 from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
 from weights.sized import Size, text_of, write_sized
@@ -84,7 +86,7 @@ def write_run_config(run: Path, config: TrainConfig) -> None:
 def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec) -> NetSpec:
     """Return the network with which the run started, after checking it against the command's."""
     if (run / CONFIG_FILE).exists():
-        changed = [each for each in differences(read_run_config(run), config) if _is_fixed(config.optimizer, *each)]
+        changed = _refused_changes(read_run_config(run), config)
         if changed:
             name, before, now = changed[0]
             raise TrainingError(f"{run}: {name}: expected {before}, with which the run started, got {now}")
@@ -95,10 +97,20 @@ def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec
     return begun
 
 
+def _refused_changes(before: TrainConfig, now: TrainConfig) -> list[tuple[str, Any, Any]]:
+    """Return the changes with which a run cannot go on: setting, value before, value now."""
+    changes = differences(before, now)
+    refused = [each for each in changes if _is_fixed(now.optimizer, *each)]
+    if not refused and extra_heads(before) != extra_heads(now):
+        # Of each setting beside the defaults, under which no head exists.
+        heads = [[extra_heads(replace(TrainConfig(), **{name: value})) for value in both] for name, *both in changes]
+        return [change for change, (old, new) in zip(changes, heads, strict=True) if old != new]
+    return refused
+
+
 def _is_fixed(optimizer: str, name: str, before: Any, now: Any) -> bool:
     """Return whether a change is refused. SGD without momentum has no tensors to resume with momentum."""
-    has_tensors = name in HEAD_WEIGHTS or (name == "momentum" and optimizer == "sgd")
-    return name in FIXED or (has_tensors and 0.0 in (before, now))
+    return name in FIXED or (name == "momentum" and optimizer == "sgd" and 0.0 in (before, now))
 
 
 def save_run(

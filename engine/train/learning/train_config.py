@@ -22,8 +22,6 @@ SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
 """Settings that define a network with random weights."""
 FIXED = (*SHAPE, "human", "seed", "optimizer", "freeze", "norms")
 """Settings that must not change when a run is resumed."""
-HEAD_WEIGHTS = ("soft_policy_weight", "score_distribution_weight", "short_value_weight", "short_score_weight")
-"""Weights that are 0 where the network in training has no such head; a resumed run must not add or drop one."""
 
 
 @dataclass(frozen=True)

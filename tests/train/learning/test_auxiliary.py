@@ -13,7 +13,7 @@ from tests.train.random_data import MadeUpSource, differing, figures_of, learnab
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.train.data.batches import Batch  # noqa: E402
-from engine.train.learning.auxiliary import Extra, extra_heads, score_offsets  # noqa: E402
+from engine.train.learning.auxiliary import Auxiliary, Extra, extra_heads, score_offsets  # noqa: E402
 from engine.train.learning.device_batch import TrainingError, host_batch  # noqa: E402
 from engine.train.learning.loss import Targets, distribution_loss, loss, softened  # noqa: E402
 from engine.train.learning.network import Predictions, TrainableNet, default_spec  # noqa: E402
@@ -51,12 +51,12 @@ def test_the_losses_of_all_heads_are_those_of_plain_loops() -> None:
     config = tiny_config(**WEIGHTS)
     predictions, targets = predicted(samples, extra_heads(config))
     parts = loss(predictions, targets, SPEC, config).parts
-    found = [each.detach().double().numpy() for each in predictions.auxiliary]
+    found = Auxiliary(*(each.detach().double().numpy() for each in predictions.auxiliary))
     soft, belief, value, score = [], [], [], []
     for row in range(len(samples)):
         powers = [(float(each) + 1e-7) ** 0.25 for each in samples.policy[row]]
-        soft.append(-sum(p / sum(powers) * q for p, q in zip(powers, log_softmax(found[0][row]), strict=True)))
-        logs, margin = log_softmax(found[2][row]), float(samples.score[row])
+        soft.append(-sum(p / sum(powers) * q for p, q in zip(powers, log_softmax(found.soft[row]), strict=True)))
+        logs, margin = log_softmax(found.distribution[row]), float(samples.score[row])
         target = [max(0.0, 1 - abs(margin - entry)) for entry in score_offsets(25).tolist()]
         cumulative = np.cumsum(np.exp(logs)) - np.cumsum(target)
         belief.append(-sum(p * q for p, q in zip(target, logs, strict=True)) + float((cumulative**2).sum()))
@@ -66,9 +66,9 @@ def test_the_losses_of_all_heads_are_those_of_plain_loops() -> None:
         score.append(0.0)
         for horizon in range(HORIZONS):
             chances = samples.later[row, horizon, :3].astype(float)
-            logits = log_softmax(found[3][row].reshape(HORIZONS, 3)[horizon])
+            logits = log_softmax(found.short_values[row].reshape(HORIZONS, 3)[horizon])
             value[-1] += sum(p * (math.log(p) - q) for p, q in zip(chances, logits, strict=True))
-            miss = abs(float(found[4][row, horizon]) - float(samples.later[row, horizon, 3]))
+            miss = abs(float(found.short_scores[row, horizon]) - float(samples.later[row, horizon, 3]))
             score[-1] += miss**2 / 2 if miss < 12 else 12 * (miss - 6)
     expected = {"soft_policy": soft, "score_distribution": belief, "short_value": value, "short_score": score}
     for name, each in expected.items():
@@ -124,8 +124,20 @@ def test_the_heads_learn(tmp_path: Path) -> None:
         assert np.mean(losses[-10:]) < np.mean(losses[:10]), name
 
 
-@pytest.mark.parametrize(("before", "now"), [(0.0, 8.0), (8.0, 0.0)])
-def test_a_run_refuses_to_add_or_drop_a_head(tmp_path: Path, before: float, now: float) -> None:
-    train(tiny_config(soft_policy_weight=before, steps=2), MadeUpSource(), tmp_path, start=SPEC)
-    with pytest.raises(TrainingError, match="soft_policy_weight"):
-        train(tiny_config(soft_policy_weight=now, steps=4), MadeUpSource(), tmp_path, start=SPEC)
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("name", sorted(WEIGHTS))
+def test_a_run_refuses_to_add_or_drop_a_head(tmp_path: Path, name: str, adds: bool) -> None:
+    without, having = tiny_config(steps=2), tiny_config(**{name: WEIGHTS[name]}, steps=2)
+    before, now = (without, having) if adds else (having, without)
+    train(before, MadeUpSource(), tmp_path, start=SPEC)
+    with pytest.raises(TrainingError, match=f"{name}: expected {getattr(before, name)}, with which the run started"):
+        train(replace(now, steps=4), MadeUpSource(), tmp_path, start=SPEC)
+
+
+def test_a_weight_of_a_head_that_a_run_has_may_change_from_and_to_0(tmp_path: Path) -> None:
+    source = MadeUpSource(samples=samples_with_future(64))
+    for steps, value, score in ((2, 0.7, 0.0), (4, 0.7, 0.1), (6, 0.0, 0.1)):
+        weights = {"short_value_weight": value, "short_score_weight": score}
+        assert train(tiny_config(**weights, steps=steps), source, tmp_path, start=SPEC).step == steps
+    with pytest.raises(TrainingError, match="short_score_weight: expected"):
+        train(tiny_config(steps=8), source, tmp_path, start=SPEC)
