@@ -10,8 +10,11 @@ from torch import Tensor
 from engine.nets.spec import NetSpec
 from engine.train.learning.loss import OUTCOME, POLICY, Loss, Targets, policy_figures, values
 from engine.train.learning.network import Predictions, result_kind
+from engine.train.learning.train_config import TrainConfig
 
 _LEAST_VARIANCE = 1e-9
+# Parts of the loss whose targets self-play records only if it is told to.
+_NEAR_FUTURE = ("short_value", "short_score", "value_error", "score_error")
 
 
 class StepMetrics:
@@ -65,6 +68,20 @@ class StepMetrics:
         figures |= {"samples_per_s": self._samples / passed, "data_wait": self._waited / passed}
         self._begin()
         return figures
+
+
+def without_targets(figures: Mapping[str, float], config: TrainConfig) -> list[str]:
+    """Return a line for each weight of the loss that was set, but whose target no sample of these means has.
+
+    figures: of `StepMetrics.take`. Weights with their defaults are for whatever targets there are.
+    """
+    usual, found = TrainConfig(), []
+    for name, mean in figures.items():
+        weight = getattr(config, f"{name}_weight", 0.0)
+        if math.isnan(mean) and weight not in (0.0, getattr(usual, f"{name}_weight", 0.0)):
+            hint = " (self-play records it with records_later)" if name in _NEAR_FUTURE else ""
+            found.append(f"{name}_weight is {weight:g}, but no sample so far has its target{hint}")
+    return found
 
 
 def explained_variance(moments: list[float]) -> float:

@@ -1,5 +1,6 @@
 """Implements `keima train run` and `keima train bench`: turns options into a configuration and data, and runs them."""
 
+import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from engine.train.data.batches import Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
 from engine.train.learning.run_folder import NET_FILE, START_FILE, has_begun, new_spec, with_players
-from engine.train.learning.step_metrics import format_metrics
+from engine.train.learning.step_metrics import format_metrics, without_targets
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
 from engine.train.toml_settings import ConfigError, from_table, overridden, read_toml_file
@@ -26,6 +27,7 @@ from weights import native
 from weights.registry import load
 from weights.sized import folder_of, read_sized, text_of
 
+_LOG = logging.getLogger(__name__)
 _SHOWN_METRICS = ("loss", "accuracy", "value", "samples_per_s")
 _BENCH_BATCH = 64
 
@@ -49,10 +51,15 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     # A run that is resumed reads the samples of the network that it began with, whatever --net is now.
     begun = native.read(path / START_FILE) if has_begun(path) else start or new_spec(config)
     data = make_source(options, config, begun)
-    first = int(os.environ.get("RANK", "0")) == 0
+    first, has_metrics = int(os.environ.get("RANK", "0")) == 0, False
     with claimed_run(path if first else None, TRAIN), stopping() as stop, ProgressBar(stderr if first else None) as bar:
 
         def report(progress: Progress) -> None:
+            nonlocal has_metrics
+            if progress.figures and not has_metrics:
+                has_metrics = True
+                for warning in without_targets(progress.figures, config):
+                    _LOG.warning("%s", warning)
             text = format_metrics(progress.figures, *_SHOWN_METRICS)
             line = f"step {progress.step}/{progress.steps}{': ' if text else ''}{text}"
             bar.update(text, progress.step, progress.steps, left=progress.seconds_left, line=line)

@@ -46,6 +46,23 @@ def test_a_run_goes_on_with_the_same_command_and_more_steps(samples: Path, tmp_p
     assert "step 5/5" in again.stderr
 
 
+@pytest.mark.parametrize("has_target", [True, False])
+def test_a_weight_that_was_set_for_a_target_that_no_sample_has_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, has_target: bool
+) -> None:
+    samples = learnable_samples(40, 1)
+    if has_target:
+        later = np.full_like(samples.later, 0.25)
+        samples = samples.with_arrays({"later": later, "weights": np.ones_like(samples.weights)})
+    (tmp_path / "samples" / "5x5").mkdir(parents=True)
+    write_shard(tmp_path / "samples" / "5x5" / "a.safetensors", samples, {})
+    weights = ["--set", "short_value_weight=0.7", "--set", "reply_weight=0.2"]
+    result = keima("run", tmp_path / "run", "--samples", tmp_path / "samples", *SETTINGS, *weights, *FAST, "--steps", 3)
+    assert result.exit_code == 0, result.output
+    lacking = "short_value_weight is 0.7, but no sample so far has its target (self-play records it with records_later)"
+    assert caplog.messages == ([] if has_target else [lacking])
+
+
 def test_several_folders_are_drawn_from_by_their_losses(samples: Path, tmp_path: Path) -> None:
     (tmp_path / "more" / "7x7").mkdir(parents=True)
     write_shard(tmp_path / "more" / "7x7" / "a.safetensors", learnable_samples(40, 5, size=7), {})
