@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from engine.support.plots import Axes
 
 _EXACT = ("learning_rate",)
+# Of outputs about the near future, which some networks have, and of heads that only training has.
+_NEAR = ("optimistic_policy", "value_error", "score_error")
+_OTHERS = (*_NEAR, "soft_policy", "soft_reply", "score_distribution", "short_value", "short_score")
 _PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loss", ("loss",)),
     ("policy, nats", ("policy", "reply", "kl", "entropy")),
@@ -27,6 +30,7 @@ _PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("gradient norm", ("gradient_norm",)),
     ("learning rate", _EXACT),
     ("samples per second", ("samples_per_s",)),
+    ("other losses", _OTHERS),
 )
 _COLUMNS = 2
 _INCHES = (6.0, 2.8)
@@ -89,6 +93,9 @@ def _draw(axes: "Axes", title: str, lines: Sequence[dict[str, float]], names: Se
         drawn = axes.plot(steps, values, alpha=_RAW_ALPHA, linewidth=0.8)  # pale, behind the average
         label = name.replace("_", " ")
         axes.plot(steps, moving_average(values, window), color=drawn[0].get_color(), label=label)
+    if names == _OTHERS:
+        # Nats beside squared points.
+        axes.set_yscale("log")
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel("step")
     axes.grid(alpha=0.3)
