@@ -8,7 +8,9 @@ import pytest
 from tests.fuzz import target as target_module
 from tests.fuzz.faulty import FAULTS
 from tests.fuzz.target import CORPUS, case, corpus, load_target, names
+from tests.fuzz.targets.networks import seeds
 from tests.fuzz.watch import Watch, save
+from weights.registry import FORMATS, format_of
 
 FAULTY = "tests.fuzz.faulty"
 CASES = {"gtp": 40, "remote": 60, "json_queries": 40, "sgf": 40, "networks": 150, "http": 60, "kernels": 5}
@@ -40,6 +42,14 @@ def test_a_case_follows_from_target_seed_and_number_alone(name: str) -> None:
 def test_every_target_but_the_programs_has_a_corpus() -> None:
     assert set(CASES) <= {folder.name for folder in CORPUS.iterdir()} <= set(names())
     assert set(names()) - set(CASES) == {"gtp_program", "json_program"}
+
+
+def test_the_networks_that_are_damaged_are_of_every_format(tmp_path: Path) -> None:
+    found = set()
+    for number, (_, data) in enumerate(seeds()):
+        (tmp_path / str(number)).write_bytes(data)
+        found.add(format_of(tmp_path / str(number)).name)
+    assert found == {each.name for each in FORMATS}
 
 
 def fault_of(number: int) -> str | None:

@@ -18,11 +18,11 @@ from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.nets.spec import WeightsError, tensors
 from tests.shared import require_shared
-from tests.weights.made_files import KatagoFile, LeelaFile
+from tests.weights.made_files import CHECKPOINT, KatagoFile, LeelaFile
 from tests.weights.test_keras import made_weights
 from weights import native, token_reader
 from weights.katago_blocks import MAX_DEPTH
-from weights.registry import format_of, load
+from weights.registry import FORMATS, format_of, load
 
 BINARY = KatagoFile(8, binary=True, kinds=("ordinary", "gpool")).data
 TEXT = KatagoFile(15, binary=False, kinds=("nested",)).data
@@ -94,8 +94,17 @@ def whole_files() -> dict[str, bytes]:
     npz = io.BytesIO()
     np.savez(npz, *made_weights(1))
     others = {"native": native.to_bytes(random_spec(1, 4, ENCODERS["liberties"], 1)), "keras": npz.getvalue()}
+    others["checkpoint"] = CHECKPOINT.read_bytes()
     packed = {f"{kind}, packed": gzip.compress(data, mtime=0) for kind, data in FILES.items()}
     return {**FILES, **packed, **others}
+
+
+def test_there_is_a_whole_file_of_every_format(tmp_path: Path) -> None:
+    found = set()
+    for kind, data in whole_files().items():
+        (tmp_path / kind).write_bytes(data)
+        found.add(format_of(tmp_path / kind).name)
+    assert found == {each.name for each in FORMATS}
 
 
 @pytest.mark.parametrize("kind", whole_files())
