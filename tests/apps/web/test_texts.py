@@ -3,12 +3,14 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from engine.apps.web.server import PAGE
 from engine.apps.web.settings import RULES
 
+ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ("en", "zh", "ja", "ko")
 TEXTS = {name: json.loads((PAGE / f"{name}.json").read_text(encoding="utf-8")) for name in LANGUAGES}
 SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in PAGE.glob("*.js")}
@@ -18,6 +20,13 @@ OWN_NAMES = {"Keima", "English", "中文", "日本語", "한국어"}
 """The program's name, and the languages' own names."""
 NO_TEXTS = {"click", "resign", "[data-t]", " · Keima"}
 """Names of an event, a command, a selector and the program on lines that write texts."""
+
+ARROWS = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"}
+IN_MANUAL = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
+NO_KEYS = {"and", "arrow", "arrows", "board", "mouse", "the", "then", "to", "wheel"}
+"""Other words in the manual's column of keys."""
+ELSEWHERE = {"Tab", "Enter", "Ctrl+v"}
+"""Keys that the browser, the board and its record answer, and not `KEYS`."""
 
 
 class Page(HTMLParser):
@@ -86,6 +95,28 @@ def test_no_text_is_without_use() -> None:
 def test_the_page_itself_says_nothing_but_keys_and_names() -> None:
     keys = {"Home", "End", "Shift+n"}
     assert {text for text in page().said if WORD.search(text)} - OWN_NAMES - keys == set()
+
+
+def keys_of_script() -> set[str]:
+    """Return the keys that `KEYS` of page.js answers, by their names in lists of keys."""
+    (table,) = re.findall(r"const KEYS = \{(.*?)\n\};", SCRIPTS["page.js"], re.S)
+    names = re.findall(r"(?:^|, )\s*\"?([A-Za-z]+|\?)\"?: ", re.sub(r"\{.*?\}", "", table), re.M)
+    return {ARROWS.get(name, f"Shift+{name.lower()}" if name.isupper() else name) for name in names}
+
+
+def keys_of_manual() -> set[str]:
+    """Return the keys in the table of docs/playing.md, by the same names."""
+    manual = (ROOT / "docs" / "playing.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^\| key \| does \|\n\|---\|---\|\n((?:\|.*\n)+)", manual, re.M)
+    cells = [line.split("|")[1].replace("`", "") for line in table.splitlines()]
+    return {IN_MANUAL.get(word, word) for cell in cells for word in re.findall(r"[^\s,]+", cell)} - NO_KEYS
+
+
+def test_the_script_the_list_of_keys_and_the_manual_have_the_same_keys() -> None:
+    rows = re.findall(r"<tr><td>(.*?)</td><td data-t=\"keys_\w+\">", (PAGE / "index.html").read_text(encoding="utf-8"))
+    listed = {key for row in rows for key in re.sub("</?kbd>", "", row).split()}
+    assert keys_of_script() | ELSEWHERE == listed
+    assert keys_of_script() | ELSEWHERE == keys_of_manual()
 
 
 def without_calls(script: str) -> str:
