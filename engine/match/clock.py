@@ -6,6 +6,7 @@ Decides when a player loses on time. How an engine uses its time is not decided 
 import math
 import re
 from collections.abc import Callable, Collection
+from typing import assert_never
 
 from engine.clock import Kind, TimeSettings
 
@@ -76,7 +77,9 @@ def clock_text(settings: TimeSettings) -> str:
             return f"byoyomi:{main}+{count}x{period}"
         case Kind.CANADIAN:
             return f"canadian:{main}+{count}/{period}"
-    return f"absolute:{main}"
+        case Kind.ABSOLUTE | Kind.NONE:
+            return f"absolute:{main}"
+    assert_never(settings.kind)
 
 
 def overtime_text(settings: TimeSettings) -> str:
@@ -88,7 +91,9 @@ def overtime_text(settings: TimeSettings) -> str:
             return f"{settings.count}x{_number(settings.period)} byo-yomi"
         case Kind.CANADIAN:
             return f"{settings.count}/{_number(settings.period)} Canadian"
-    return ""
+        case Kind.ABSOLUTE | Kind.NONE:
+            return ""
+    assert_never(settings.kind)
 
 
 def check_clock(settings: TimeSettings) -> None:
@@ -121,14 +126,19 @@ def _lacking(settings: TimeSettings) -> str | None:
 def settings_command(settings: TimeSettings, listed: Collection[str]) -> str | None:
     """Return a command, among those that the program lists, that sends the settings; None if there is none."""
     main, period, increment = (_number(value) for value in (settings.main, settings.period, settings.increment))
-    overtime = f" {period} {settings.count}" if settings.has_periods else ""
+    match settings.kind:
+        case Kind.ABSOLUTE | Kind.NONE:
+            overtime = ""
+        case Kind.BYOYOMI | Kind.CANADIAN:
+            overtime = f" {period} {settings.count}"
+        case Kind.FISCHER:
+            overtime = f" {increment}"
+        case Kind.FISCHER_CAPPED:
+            caps = ("-1" if cap is None else _number(cap) for cap in (settings.main_cap, settings.move_cap))
+            overtime = f" {increment} {' '.join(caps)}"
+        case _:
+            assert_never(settings.kind)
     if "kata-time_settings" in listed:
-        match settings.kind:
-            case Kind.FISCHER:
-                overtime = f" {increment}"
-            case Kind.FISCHER_CAPPED:
-                caps = ("-1" if cap is None else _number(cap) for cap in (settings.main_cap, settings.move_cap))
-                overtime = f" {increment} {' '.join(caps)}"
         return f"kata-time_settings {settings.kind} {main}{overtime}"
     if settings.kind in (Kind.ABSOLUTE, Kind.CANADIAN) and "time_settings" in listed:
         # GTP's standard: overtime 0 0 means absolute time.

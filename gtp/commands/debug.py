@@ -1,7 +1,7 @@
 """Commands that show what the engine plans and has searched: KataGo's debug commands, with KataGo's words."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from engine.clock import NO_LIMIT, Kind, TimeSettings
 from engine.color import BLACK, WHITE, for_color
@@ -132,6 +132,10 @@ def _setting_words(settings: TimeSettings) -> Iterator[str]:
                 yield f"mainTimeLimit {settings.main_cap:g}"
             if settings.move_cap is not None:
                 yield f"maxTimePerMove {settings.move_cap:g}"
+        case Kind.ABSOLUTE | Kind.NONE:
+            pass
+        case _:
+            assert_never(settings.kind)
 
 
 COMMANDS: dict[str, Handler] = {
