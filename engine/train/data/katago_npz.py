@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.support.files import draft_of
-from engine.train.data.players import NUMBERS
-from engine.train.data.samples import HORIZONS, TARGETS, BadSamples, Samples, packed
+from engine.train.data.samples import HORIZONS, TARGETS, BadSamples, Samples, empty_samples, packed
 from engine.train.data.targets import OWNERSHIP_SCALE
 from weights.npz import DAMAGED_NPZ, declared_array
 
@@ -124,22 +123,20 @@ def _samples(arrays: _Arrays, bits: NDArray[np.uint8], width: int, height: int) 
     later = targets[:, _LATER : _LATER + 4 * HORIZONS].reshape(count, HORIZONS, 4)
     chunks = targets[:, _GAME : _GAME + len(_GAME_BITS)].astype(np.uint64)
     game = chunks[:, 0] | chunks[:, 1] << np.uint64(22) | chunks[:, 2] << np.uint64(44)
-    return Samples(
-        width,
-        height,
-        ENCODER,
-        planes=packed(bits[:, :, :height, :width]),
-        globals=arrays["globalInputNC"],
-        policy=shares[:, 0],
-        reply=shares[:, 1],
-        outcome=targets[:, _OUTCOME : _OUTCOME + 3],
-        score=targets[:, _SCORE],
-        ownership=(owners * OWNERSHIP_SCALE).clip(-OWNERSHIP_SCALE, OWNERSHIP_SCALE).astype(np.int8),
-        weights=weights,
-        players=np.zeros((count, NUMBERS), np.int16),
-        later=later * (1 - targets[:, _NO_LATER])[:, None, None],
-        ply=targets[:, _PLY].astype(np.int16),
-        game=game,
+    return empty_samples(ENCODER, width, height, count).with_arrays(
+        {
+            "planes": packed(bits[:, :, :height, :width]),
+            "globals": arrays["globalInputNC"],
+            "policy": shares[:, 0],
+            "reply": shares[:, 1],
+            "outcome": targets[:, _OUTCOME : _OUTCOME + 3],
+            "score": targets[:, _SCORE],
+            "ownership": (owners * OWNERSHIP_SCALE).clip(-OWNERSHIP_SCALE, OWNERSHIP_SCALE).astype(np.int8),
+            "weights": weights,
+            "later": later * (1 - targets[:, _NO_LATER])[:, None, None],
+            "ply": targets[:, _PLY].astype(np.int16),
+            "game": game,
+        }
     )
 
 

@@ -33,7 +33,10 @@ FORMAT = "keima-samples"
 VERSION = 1
 SUFFIX = ".safetensors"
 TARGETS = ("policy", "reply", "outcome", "score", "ownership")
-"""Columns of `Samples.weights`."""
+"""Columns of `Samples.weights`.
+
+Fixed: files store a column for each. A newer target is an array in `OPTIONAL`, masked by its zeros.
+"""
 OPTIONAL = {"later", "players"}
 """Arrays that a file lacks if they are all zeros."""
 HORIZONS = 3

@@ -25,7 +25,7 @@ from engine.train.learning.optimism import (
 )
 from engine.train.learning.train_config import TrainConfig
 
-POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
+POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = map(TARGETS.index, ("policy", "reply", "outcome", "score", "ownership"))
 MEAN_DELTA, LEAD_DELTA = 12.0, 8.0
 """Errors in points from which the score losses grow linearly, as in KataGo."""
 LEAST_POLICY = 1e-7

@@ -18,13 +18,13 @@ from engine.rules import Rules
 from engine.train.data.final_scoring import FinalJudge
 from engine.train.data.held_out import game_hash
 from engine.train.data.records import drawn_plies, play_record
-from engine.train.data.samples import Samples, empty_samples, packed_inputs
+from engine.train.data.samples import TARGETS, Samples, empty_samples, packed_inputs
 from engine.train.data.targets import OWNERSHIP_SCALE, FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherBatch
 
 # Columns of `Samples.weights`.
-_POLICY, _REPLY, _OUTCOME, _SCORE, _OWNERSHIP = range(5)
+_POLICY, _REPLY, _OUTCOME, _SCORE, _OWNERSHIP = map(TARGETS.index, ("policy", "reply", "outcome", "score", "ownership"))
 
 
 @dataclass(frozen=True, eq=False)
