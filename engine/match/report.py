@@ -158,7 +158,7 @@ def repeated_games(records: Sequence[GameRecord]) -> int:
 
 def moves_after_openings(records: Sequence[GameRecord]) -> float:
     """Return the median of the moves that both players made in a game."""
-    return median(sum(record.moves.values()) for record in records)
+    return median(sum(record.moves.values()) - (record.reason == "resign") for record in records)
 
 
 def is_informative(records: Sequence[GameRecord]) -> bool:

@@ -90,8 +90,13 @@ def test_repeated_games_have_no_interval_but_a_caption_that_says_why() -> None:
 
 def test_games_that_end_soon_after_their_openings_have_a_caption_that_says_so() -> None:
     book = OpeningBook((Opening("one", ()),), None, 0, "digest")
-    for moves, is_said in (({"A": 9, "B": 9}, True), ({"A": 10, "B": 9}, False)):
-        games = [replace(each, moves=moves) for each in TWO[:4]]
+    ends = [
+        ({"A": 9, "B": 9}, "passes", True),
+        ({"A": 10, "B": 9}, "passes", False),
+        ({"A": 10, "B": 9}, "resign", True),
+    ]
+    for moves, reason, is_said in ends:
+        games = [replace(each, moves=moves, reason=reason) for each in TWO[:4]]
         (table,) = tables(games, settings("A", "B", openings=book, games=4), "a title")
         assert str(table.caption).startswith("half of the games ended within 18 moves after their openings") == is_said
     (table,) = tables([replace(each, moves={"A": 2, "B": 2}) for each in TWO[:4]], settings("A", "B"), "a title")

@@ -28,7 +28,7 @@ from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import GameQueue, Kind, Starts, draw_kind, generator_of
 from engine.train.games.selfplay_stats import Report, SelfplayStats
-from engine.train.games.selfplay_store import Store, game_hash
+from engine.train.games.selfplay_store import Store, sample_hash
 from engine.train.teaching.hints import Adviser
 
 Players = Mapping[str, str | None]
@@ -232,7 +232,7 @@ class SelfplayRun:
     def _store_game(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
         record = self._record(game, ending)
         if not is_held_out(record.encode()):
-            game.write_samples(writer, game_hash(self.seed, game.number, record))
+            game.write_samples(writer, sample_hash(self.seed, game.number, record))
         self.sink.add(game.number, writer.take(), record)
 
     def _wait_for_store(self) -> None:

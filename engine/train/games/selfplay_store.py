@@ -30,8 +30,12 @@ _SHARD = re.compile(r"shard-(\d+)" + re.escape(SUFFIX))
 _GAME, _GAMES, _RECORD = "game", "games", "record"
 
 
-def game_hash(seed: int, number: int, record: str) -> int:
-    """Return the 64-bit identifier of a game in its samples, from its record, number and seed."""
+def sample_hash(seed: int, number: int, record: str) -> int:
+    """Return the 64-bit identifier of a game in its samples, from its record, number and seed.
+
+    It draws which samples are copied, too. So with one more word in its comments a game has other samples, and a folder
+    that an earlier version began gets others than it would have had.
+    """
     digest = hashlib.sha256(f"{seed} {number} {record}".encode()).digest()
     return int.from_bytes(digest[:8], "little")
 

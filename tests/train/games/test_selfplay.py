@@ -28,7 +28,7 @@ from engine.train.games.referee import Referee
 from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
-from engine.train.games.selfplay_store import RECORDS, game_hash
+from engine.train.games.selfplay_store import RECORDS, sample_hash
 from engine.train.teaching.exploration_settings import ExplorationSettings
 from engine.vertex import PASS, policy_index
 from tests.positions import game_from_diagram
@@ -87,7 +87,7 @@ def by_game(folder: Path) -> list[tuple[str, Samples]]:
     """Return each record that has samples, with them in the order of the moves."""
     found, games = samples(folder), []
     for number, line in records(folder).items():
-        own = found[found.game == np.uint64(game_hash(1, number, line))]
+        own = found[found.game == np.uint64(sample_hash(1, number, line))]
         if len(own):
             games.append((line, own[np.argsort(own.ply)]))
     assert sum(len(own) for _, own in games) == len(found)
@@ -298,7 +298,7 @@ def test_a_held_out_game_is_kept_without_samples(tmp_path: Path, monkeypatch: py
     play(tmp_path, 3, full_share=1.0)
     found = records(tmp_path)
     learned = set(samples(tmp_path).game.tolist())
-    assert learned == {game_hash(1, number, found[number]) for number in (0, 2)}
+    assert learned == {sample_hash(1, number, found[number]) for number in (0, 2)}
 
 
 def test_a_game_goes_on_where_the_enemy_might_live() -> None:
