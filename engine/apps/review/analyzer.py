@@ -15,7 +15,7 @@ import numpy as np
 from engine.apps.analysis_server.answer import Asked, answer_to
 from engine.apps.analysis_server.pool import AnalysisPool
 from engine.apps.analysis_server.task import Report, Task
-from engine.apps.review.games import ReviewGame
+from engine.apps.review.games import GAMES_FILE, ReviewGame, stored_games
 from engine.apps.review.judgement import Position
 from engine.color import BLACK
 from engine.errors import GoError
@@ -27,7 +27,7 @@ from engine.support.run_folder import RunFolder
 from engine.support.stopping import WAIT_SECONDS
 from engine.vertex import parse_vertex
 
-ANALYSIS_FILE, GAMES_FILE = "analysis.jsonl", "games.jsonl"
+ANALYSIS_FILE = "analysis.jsonl"
 _OWNERSHIP_SCALE = 100
 _SECONDS_AT_RISK = 1.0
 """Work that may be lost if the machine fails: short searches do not wait for the disk after each position."""
@@ -62,18 +62,16 @@ class AnalysisStore:
     """The analyses in the folder of a review: a line for each position, with the fields of KataGo's analysis engine."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], games: Sequence[ReviewGame]) -> None:
-        """Open or create it. Raises GoError if it has other settings, or another record under the same name."""
+        """Open or create it. Raises GoError if it has other settings."""
         self._lines = RunFolder(folder, settings, ANALYSIS_FILE)
         self._sizes = {game.id: (game.record.width, game.record.height) for game in games}
         self.analyzed: dict[str, Analyzed] = defaultdict(Analyzed)
         self._synced = -math.inf
         records = RunFolder(folder, settings, GAMES_FILE)
-        known = dict(records.read(lambda line: (line["id"], line["sha256"]), "record of a review"))
+        known = stored_games(folder)
         for game in games:
             if game.id not in known:
-                records.add({"id": game.id, "sha256": game.sha256})
-            elif known[game.id] != game.sha256:
-                raise GoError(f"{game.id} has changed since it was reviewed in {folder}; use another folder")
+                records.add({"id": game.id, "sha256": game.sha256, "stem": game.stem, "file": game.file})
         self._lines.read(self._take, "analysis of a position")
 
     def add(self, answer: dict[str, Any]) -> None:

@@ -2,8 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.color import BLACK, WHITE
@@ -13,7 +13,9 @@ from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import is_source, iterate_records, read_file
 from engine.records.sgf_writer import format_ru
 from engine.rules import Rules, parse_rules, rules_name
+from engine.support.run_folder import parsed_lines
 
+GAMES_FILE = "games.jsonl"
 _RESERVED = {"index", "settings", "ranks"}
 """Names of files in the folder of a review that are not a game's."""
 _NO_TEXT = re.compile("[\udc80-\udcff]")
@@ -27,8 +29,10 @@ _ASSUMED_RULES = "chinese"
 class ReviewGame:
     """A game to review.
 
-    id: the path of its record, relative to the folder that was given. stem: path of its files in the folder of the
-    review, without suffix; no other game has it. data: the bytes of the record. rules, komi: the record's, or assumed.
+    id: the path of its record, relative to the folder that was given, with a number if another game of the review has
+    it; a game keeps it in later reviews. stem: path of its files in the folder of the review, without suffix; no other
+    game has it. data: the bytes of the record. rules, komi: the record's, or assumed. file: absolute path of the
+    record, with its number among several games; "" if it is not known.
     """
 
     id: str
@@ -37,6 +41,7 @@ class ReviewGame:
     record: Record
     rules: Rules
     komi: float
+    file: str = ""
 
     @property
     def sha256(self) -> str:
@@ -78,24 +83,95 @@ def same_name(one: str, other: str) -> bool:
     return one.strip().casefold() == other.strip().casefold()
 
 
+@dataclass(frozen=True)
+class StoredGame:
+    """A game of an earlier command in the same folder, see `ReviewGame`. stem, file: "" if they were not stored."""
+
+    id: str
+    sha256: str
+    stem: str = ""
+    file: str = ""
+
+
+def stored_games(out: Path) -> dict[str, StoredGame]:
+    """Return the games that the folder of a review has, by id. Raises GoError for a line that is none."""
+
+    def parse(line: Mapping[str, str]) -> StoredGame:
+        return StoredGame(line["id"], line["sha256"], line.get("stem", ""), line.get("file", ""))
+
+    return {each.id: each for each in parsed_lines(out / GAMES_FILE, parse, "record of a review")}
+
+
 def find_games(sources: Sequence[Path], out: Path, broken: Callable[[str], None]) -> list[ReviewGame]:
     """Load all games of the files and folders that `engine.records.sgf_source.iterate_records` reads.
 
-    out: the folder of the review, whose own records are left out. broken: called with one line for each file that
-    cannot be read. Raises GoError for a source in that folder, where the review would replace it.
+    out: the folder of the review, whose own records are left out; games that it has keep their ids. broken: called with
+    one line for each file that cannot be read. Raises GoError for a source in that folder, where the review would
+    replace it, and for a file that has changed since it was reviewed.
     """
     games: list[ReviewGame] = []
-    ids, stems = _Names(()), _Names(_RESERVED)
+    suffixes: list[str] = []
     for name, path in _files(sources, out):
-        stem = _short(str(Path(name).with_suffix("")))
         for label, data in iterate_records([path], lambda error: broken(" ".join(str(error).split()))):
             number = label.removeprefix(path.name)  # of one of several games
             try:
-                game = _game_of(ids.unused(name + number, Path(name).suffix + number), f"{path}{number}", data)
-                games.append(ReviewGame(**(vars(game) | {"stem": stems.unused(stem)})))
+                game = _game_of(name + number, f"{path}{number}", data)
+                stem = _short(str(Path(name).with_suffix("")))
+                games.append(replace(game, stem=stem, file=f"{path.resolve()}{number}"))
+                suffixes.append(Path(name).suffix + number)
             except GoError as error:
                 broken(" ".join(str(error).split()))
-    return games
+    return _named(games, suffixes, stored_games(out), out)
+
+
+def _named(
+    games: Sequence[ReviewGame], suffixes: Sequence[str], stored: Mapping[str, StoredGame], out: Path
+) -> list[ReviewGame]:
+    """Return games with ids and stems: those that they were stored with, others for new games."""
+    found = _found_again(games, stored)
+    missing = set(stored) - set(found.values())
+    by_file = {stored[each].file: each for each in missing}
+    ids = _Names(each.casefold() for each in stored)
+    named = []
+    for place, (game, suffix) in enumerate(zip(games, suffixes, strict=True)):
+        if place in found:
+            named.append(replace(game, id=found[place], stem=stored[found[place]].stem or game.stem))
+            continue
+        # Folders of earlier versions do not say which file a game is from: there the name tells.
+        unknown = game.id in missing and not stored[game.id].file
+        if game.file in by_file or unknown:
+            changed = by_file.get(game.file, game.id)
+            raise GoError(f"{changed} has changed since it was reviewed in {out}; use another folder")
+        named.append(replace(game, id=ids.unused(game.id, suffix)))
+    stems = _Names({*_RESERVED, *(each.stem.casefold() for each in stored.values())})
+    # Games without a stored stem receive theirs in the order of the first review.
+    order = {each: number for number, each in enumerate(stored)}
+    for place in sorted(range(len(named)), key=lambda place: order.get(named[place].id, len(order))):
+        before = stored.get(named[place].id)
+        if before is None or not before.stem:
+            named[place] = replace(named[place], stem=stems.unused(named[place].stem))
+    return named
+
+
+def _found_again(games: Sequence[ReviewGame], stored: Mapping[str, StoredGame]) -> dict[int, str]:
+    """Return which games are stored, as (place among the games: id): their records are the same, wherever they lie."""
+    left: dict[str, list[StoredGame]] = {}
+    for each in stored.values():
+        left.setdefault(each.sha256, []).append(each)
+    found: dict[int, str] = {}
+    # Of copies each keeps its own id if it still has its place or its name.
+    for is_same in (
+        lambda game, other: game.file == other.file,
+        lambda game, other: game.id == other.id,
+        lambda game, other: True,
+    ):
+        for place, game in enumerate(games):
+            others = left.get(game.sha256, []) if place not in found else []
+            same = next((each for each in others if is_same(game, each)), None)
+            if same is not None:
+                found[place] = same.id
+                others.remove(same)
+    return found
 
 
 def load_game(name: str, path: Path) -> ReviewGame:
@@ -138,7 +214,7 @@ def _short(stem: str) -> str:
 
 
 class _Names:
-    """Names that are taken; they ignore case."""
+    """Names that are taken, in lower case; they ignore case."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
