@@ -352,7 +352,16 @@ def play(**options: Any) -> None:
     visits, seconds = options["visits"], options["seconds"]
     limits = Limits(visits, DEFAULT_MOVE_SECONDS if visits is None and seconds is None else seconds)
     passed_on = {name: options[name] for name in _GAME_OPTIONS}
-    sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
+
+    def player_of(width: int, height: int) -> "players.SearchPlayer":
+        # Not in make_player: a GTP session has other boards later, so there a network need not know the first.
+        player = make_player(params, options, width, height)
+        if player.network is not None and not player.network.knows(width, height):
+            player.close()
+            player.network.check_board(width, height)
+        return player
+
+    sys.exit(cli_play(player_of, limits, **passed_on))
 
 
 if __name__ == "__main__":

@@ -67,6 +67,16 @@ def test_a_game_at_the_terminal_always_has_a_limit(
     assert [(each.visits, each.seconds) for each in found] == [expected]
 
 
+def test_play_refuses_a_board_that_the_network_does_not_support_before_it_shows_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = invoke("play", "--size", "5", "--net", "zero9")
+    expected = "Error: network zero9 does not support this board, expected sides of 7 to 19, got 5x5"
+    assert (result.exit_code, result.output.splitlines()) == (1, [expected])
+    assert not list(tmp_path.iterdir())
+
+
 def test_too_little_memory_is_one_line_in_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 9 GiB")

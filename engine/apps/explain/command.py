@@ -21,7 +21,9 @@ def explain(record: Path, settings: dict[str, str], **options: Any) -> None:
     atari, ladders, shapes) and what searches find (points, win rate, safety of groups, points by region, threats).
     """
     from engine.apps.explain.cli import cli_explain, position_of
+    from engine.errors import GoError
     from engine.evaluators.named import open_named_evaluator
+    from engine.evaluators.raw import check_board
     from engine.support.memory import return_large_blocks
 
     refuse_unused(options)
@@ -29,5 +31,11 @@ def explain(record: Path, settings: dict[str, str], **options: Any) -> None:
     position = position_of(record, options["move"], options["play"])
     return_large_blocks()
     opened = open_named_evaluator(options)
+    # Here, or each search would log the same failure.
+    try:
+        check_board(opened.name, opened.board_sizes, position[0].width, position[0].height)
+    except GoError:
+        opened.evaluator.close()
+        raise
     limits = {name: options[name] for name in ("visits", "seconds")}
     sys.exit(cli_explain(position, opened.evaluator, params, as_json=options["as_json"], **limits))

@@ -108,6 +108,15 @@ def test_what_cannot_be_explained_is_one_line_of_error(record: Path, options: li
     assert len(done.output.splitlines()) == 1
 
 
+def test_a_board_that_the_network_does_not_support_is_one_line_of_error(tmp_path: Path) -> None:
+    path = tmp_path / "five.sgf"
+    path.write_text("(;SZ[5]KM[6.5];B[cc];W[cd])", encoding="utf-8")
+    done = CliRunner().invoke(keima.main, ["explain", str(path), "--net", "zero9", "--visits", "3"])
+    assert done.exit_code == 1
+    assert "does not support this board, expected sides of 7 to 19, got 5x5" in done.output
+    assert len(done.output.splitlines()) == 1
+
+
 def test_the_command_explains_with_a_network(record: Path) -> None:
     done = CliRunner().invoke(keima.main, ["explain", str(record), "--net", "zero9", "--visits", "3", "--json"])
     assert done.exit_code == 0, done.output
