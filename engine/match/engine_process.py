@@ -142,7 +142,6 @@ class EngineProcess:
             reply, _ = self._timed(color, self._hang)
         else:
             reply = self._genmove_on_clock(self.clock, color, grace)
-        self.moves += 1
         if not reply.ok:
             raise Forfeit(self.label, "error", f"answered ? to genmove: {printable(reply.text)}")
         return reply.text
@@ -170,6 +169,7 @@ class EngineProcess:
             reply = self.ask(f"genmove {color}", limit)
         finally:
             seconds = time.monotonic() - start
+            self.moves += 1  # also without a reply: a mean of the seconds counts each genmove that took them
             self.seconds += seconds
             self.longest = max(self.longest, seconds)
         return reply, seconds

@@ -222,6 +222,7 @@ def test_a_flag_that_falls_is_recorded_with_the_time_that_it_took() -> None:
     assert (record.reason, record.detail) == ("time", "no move within 0.50 s")
     assert (record.least_left["A"], record.main_share["A"]) == (0, 1)
     assert 0.6 <= record.seconds["A"] < 1.5
+    assert record.moves["A"] == 1  # the mean seconds a move are these seconds, not 0
 
 
 @pytest.mark.parametrize(
