@@ -70,14 +70,22 @@ def _build(out: Path, options: dict[str, Any]) -> int:
                 raise _Stopped
 
         try:
-            is_wanted = True
-            while is_wanted and (wanted is None or len(builder) < wanted):
-                is_wanted = (hours is None or builder.seconds < hours * SECONDS_PER_HOUR) and builder.step(report)
+            has_more = True
+            while (wanted is None or len(builder) < wanted) and (
+                hours is None or builder.seconds < hours * SECONDS_PER_HOUR
+            ):
+                if not builder.step(report):
+                    has_more = False
+                    break
         except _Stopped:
             pass
         if len(builder):
             builder.write(out / BOOK_FILE)
             bar.print(f"{out / BOOK_FILE}: {len(builder)} positions")
+        if not has_more:
+            bar.print(
+                "no position is left to search: at the end of each line the search passes or looks at no other move"
+            )
         return INTERRUPTED if stop.is_set() else 0
 
 

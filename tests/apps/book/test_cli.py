@@ -37,6 +37,14 @@ def test_a_book_is_built_made_larger_and_shown(tmp_path: Path) -> None:
     assert "black wins" in shown
 
 
+def test_a_book_that_ends_before_its_positions_says_that_none_is_left_to_search(tmp_path: Path) -> None:
+    words = ["build", tmp_path / "run", *BUILD, "--size", "2", "--komi", "20.5", "--positions", 3000]
+    first = run(*words)
+    assert "no position is left to search" in first
+    assert "no position is left to search" in run(*words)
+    assert "no position is left" not in run("build", tmp_path / "other", *BUILD, "--positions", 4, "--at-once", 2)
+
+
 def test_the_position_after_moves_is_shown_with_its_moves(tmp_path: Path) -> None:
     path = small_book(tmp_path, 14)
     shown = run("show", path, "--moves", 2)
