@@ -25,7 +25,7 @@ _FORMS: dict[str, tuple[str, re.Pattern[str], Callable[..., TimeSettings]]] = {
     ),
     "capped": (
         "capped:MAIN+INCREMENT/MAIN_CAP/MOVE_CAP",
-        re.compile(rf"{_NUMBER}\+{_NUMBER}/{_NUMBER}?/{_NUMBER}?"),
+        re.compile(rf"{_NUMBER}\+{_NUMBER}(?:/{_NUMBER}?)?(?:/{_NUMBER}?)?"),
         lambda main, increment, *caps: TimeSettings(
             Kind.FISCHER_CAPPED,
             float(main),
@@ -49,11 +49,11 @@ _FORMS: dict[str, tuple[str, re.Pattern[str], Callable[..., TimeSettings]]] = {
 CLOCK_FORMS = ", ".join(form for form, _, _ in _FORMS.values())
 
 
-def parse_clock(text: str) -> TimeSettings:
-    """Parse a time system such as "fischer:10+1". Raises ValueError."""
+def parse_clock(text: str, words: Collection[str] = tuple(_FORMS)) -> TimeSettings:
+    """Parse a time system such as "fischer:10+1". words: the first words that are taken. Raises ValueError."""
     word, _, numbers = text.strip().lower().partition(":")
-    if word not in _FORMS:
-        raise ValueError(f"clock {text!r}: expected one of {CLOCK_FORMS}")
+    if word not in words:
+        raise ValueError(f"clock {text!r}: expected one of {', '.join(_FORMS[each][0] for each in words)}")
     form, pattern, build = _FORMS[word]
     found = pattern.fullmatch(numbers)
     if found is None:

@@ -33,6 +33,19 @@ def test_a_clock_is_read_from_its_text_and_written_back(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("short", "whole"),
+    [
+        ("capped:10+1", "capped:10+1//"),
+        ("capped:10+1/60", "capped:10+1/60/"),
+        ("capped:10+1/", "capped:10+1//"),
+    ],
+)
+def test_both_limits_of_a_capped_clock_may_be_left_out(short: str, whole: str) -> None:
+    assert parse_clock(short) == parse_clock(whole)
+    assert clock_text(parse_clock(short)) == whole
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("blitz:5", "expected one of absolute:MAIN, fischer:"),
@@ -41,7 +54,8 @@ def test_a_clock_is_read_from_its_text_and_written_back(text: str) -> None:
         ("absolute:-5", "expected absolute:MAIN"),
         ("fischer:10", r"expected fischer:MAIN\+INCREMENT"),
         ("fischer:inf+1", r"expected fischer:MAIN\+INCREMENT"),
-        ("capped:10+1", "expected capped:"),
+        ("capped:10", "expected capped:"),
+        ("capped:10+1/60/30/5", "expected capped:"),
         ("byoyomi:60+10x", "expected byoyomi:"),
         ("byoyomi:60+1.5x10", "expected byoyomi:"),
         ("canadian:60+25x300", "expected canadian:"),

@@ -23,7 +23,7 @@ _DEFAULT_RULES = _FORM["rules"].default
 RULES = (_DEFAULT_RULES, *(name for name in (*PRESETS, *SERVER_PRESETS) if name != _DEFAULT_RULES))
 """Rule sets that the page offers, the default first."""
 CLOCKS = (TimeKind.BYOYOMI, TimeKind.FISCHER, TimeKind.ABSOLUTE)
-"""Time systems that the page offers."""
+"""Time systems that the page offers, by the first words of their texts."""
 _MOST_SECONDS = 1_000_000
 
 
@@ -128,9 +128,9 @@ def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
 def read_clock(text: str) -> TimeSettings:
     """Parse a clock such as byoyomi:600+5x30. Raises GoError."""
     try:
-        settings = parse_clock(text)
+        settings = parse_clock(text, CLOCKS)
     except ValueError as error:
         raise GoError(str(error)) from error
-    if settings.kind not in CLOCKS or max(settings.main, settings.period, settings.increment) > _MOST_SECONDS:
-        raise GoError(f"expected {', '.join(CLOCKS)}, with at most {_MOST_SECONDS} seconds, got {text!r}")
+    if max(settings.main, settings.period, settings.increment) > _MOST_SECONDS:
+        raise GoError(f"expected at most {_MOST_SECONDS} seconds, got {text!r}")
     return settings
