@@ -72,6 +72,23 @@ def test_every_game_of_a_file_is_found(tmp_path: Path) -> None:
     assert list(iterate_records([path])) == [("x.sgf", games[0])]
 
 
+@pytest.mark.parametrize("name", ["x.sgfl", "x.sgfl.bz2", "x.zip", "x.tar.gz"])
+def test_the_first_game_of_lines_or_an_archive_is_loaded_by_its_path(tmp_path: Path, name: str) -> None:
+    path, games = tmp_path / name, b"(;SZ[5];B[aa])\n(;SZ[7];B[bb])\n"
+    if "sgfl" in name:
+        path.write_bytes(bz2.compress(games) if name.endswith("bz2") else games)
+    else:
+        archive_of(path, {"readme.txt": b"(;SZ[9])", "games.sgfl": games})
+    assert load_sgf(path).width == 5
+    empty = tmp_path / f"empty-{name}"
+    if "sgfl" in name:
+        empty.write_bytes(bz2.compress(b"\n") if name.endswith("bz2") else b"\n")
+    else:
+        archive_of(empty, {"readme.txt": b"(;SZ[9])"})
+    with pytest.raises(BadSgf, match=r"empty-.*: no SGF data found"):
+        load_sgf(empty)
+
+
 def test_files_that_cannot_be_read_are_reported_and_left_out(tmp_path: Path) -> None:
     files = {"1.sgf": b"(;B[aa])" * 99, "2.sgfl.bz2": b"no bzip2", "3.sgf": b"(;B[bb])"}
     whole = archive_of(tmp_path / "whole.zip", files)

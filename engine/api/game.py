@@ -55,7 +55,7 @@ class Game:
         rules: str = "chinese-kgs",
         komi: float | None = None,
     ) -> "Game":
-        """Load the main line of an SGF file, or of SGF content as bytes.
+        """Load the main line of the first game of an SGF file, a .sgfl file or an archive, or of SGF content as bytes.
 
         before_move: stop before this move, 1 for the first; by default all moves are played. rules, komi: where the
         record does not say; without komi half a point in a handicap game, else the usual one of the rules.

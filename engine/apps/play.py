@@ -14,7 +14,7 @@ from engine.handicap import fixed_handicap_points, possible_handicaps
 from engine.records.diagram import showboard
 from engine.records.setup import Setup
 from engine.records.sgf import load_sgf, load_variations
-from engine.records.sgf_source import count_games, read_file
+from engine.records.sgf_source import count_games, is_packed, read_file
 from engine.records.sgf_writer import write_game
 from engine.rules import Rules, parse_rules, rules_text
 from engine.scoring import VOID, final_score, format_score
@@ -123,6 +123,8 @@ def _continued(path: Path, rules: Rules, komi: float) -> Game:
 
 def _refuse_loss(path: Path) -> None:
     """Raise GoError if a record has what a saved game has not: it would be lost when the game takes its place."""
+    if is_packed(path):
+        raise GoError(f"--sgf: {path} holds games that are packed, and the saved game is not: name another file")
     data = read_file(path)
     record = load_sgf(data, name=str(path))
     names = [name for name in (record.black, record.white) if name not in ("", _HUMAN) and not name.startswith("Keima")]

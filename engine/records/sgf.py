@@ -17,7 +17,7 @@ from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, HANDICAP_KOMI, Game, Move
 from engine.records.markup import ABOUT, Markup, MarkupReader
 from engine.records.setup import Setup, Step, set_up
-from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
+from engine.records.sgf_source import iterate_sgfl, read_first, read_nodes, read_tree
 from engine.rules import MOST_KOMI, TROMP_TAYLOR, Rules, parse_rules
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, row_column
 
@@ -135,11 +135,11 @@ class Record:
 
 
 def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
-    """Read the first game of an SGF file, given by its path or as bytes.
+    """Read the first game of an SGF file, given as bytes or by its path, which may be any file of `read_first`.
 
     Raises BadSgf with file, place and property, in one line.
     """
-    data = source if isinstance(source, bytes) else read_file(Path(source))
+    data = source if isinstance(source, bytes) else read_first(Path(source))
     called = name or ("SGF" if isinstance(source, bytes) else str(source))
     nodes, warnings = read_nodes(data, called)
     return _Reader(called, warnings).read(nodes)

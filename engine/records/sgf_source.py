@@ -217,6 +217,20 @@ def read_file(path: Path) -> bytes:
         raise BadSgf(f"{path}: cannot be read: {error}") from error
 
 
+def read_first(path: Path) -> bytes:
+    """Return a text whose first game is that of a file, a file with one game a line or an archive. Raises BadSgf."""
+    if not is_packed(path):
+        return read_file(path)
+    for _, data in iterate_records([path]):
+        return data
+    raise BadSgf(f"{path}: no SGF data found")
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether a file is an archive or has one game a line, by its name."""
+    return _kind(path.name) not in (None, _Kind.GAMES) and path.is_file()
+
+
 def _all_of(file: IO[bytes], name: str) -> bytes:
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

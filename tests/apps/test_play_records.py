@@ -1,5 +1,6 @@
 """A saved game that goes on at a terminal, and when the record may be replaced by it."""
 
+import bz2
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,15 @@ def test_a_record_is_not_replaced_by_a_game_that_lacks_what_it_has(tmp_path: Pat
     message = f"keima play: --sgf: {old} has {lost}, which the saved game would not have: name another file\n"
     assert command(ScriptedPlayer, "quit", record=old, sgf=old) == (2, message)
     assert old.read_text() == text
+
+
+def test_the_first_game_of_a_file_with_one_a_line_goes_on_but_is_not_replaced(tmp_path: Path) -> None:
+    old, packed = tmp_path / "x.sgfl.bz2", bz2.compress(b"(;SZ[5];B[cc])\n")
+    old.write_bytes(packed)
+    message = f"--sgf: {old} holds games that are packed, and the saved game is not: name another file"
+    assert command(ScriptedPlayer, "quit", record=old, sgf=old) == (2, f"keima play: {message}\n")
+    assert command(lambda: ScriptedPlayer("C4"), "C2 quit", record=old, sgf=tmp_path / "new.sgf")[0] == 0
+    assert (len(load_sgf(tmp_path / "new.sgf").moves), old.read_bytes()) == (4, packed)
 
 
 @pytest.mark.parametrize("end", ["", ";B[];W[]"])

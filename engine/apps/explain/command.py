@@ -17,8 +17,9 @@ from engine.settings.searching import read_settings, refuse_unused, search_param
 def explain(record: Path, settings: dict[str, str], **options: Any) -> None:
     """Explain a move and the position after it by measured facts.
 
-    RECORD is an SGF file; without --move, its last move is explained. The facts are what the board shows (captures,
-    atari, ladders, shapes) and what searches find (points, win rate, safety of groups, points by region, threats).
+    RECORD is an SGF file, an archive (.zip, .tar.*), or a file with one SGF a line (.sgfl); its first game is taken.
+    Without --move, its last move is explained. The facts are what the board shows (captures, atari, ladders, shapes)
+    and what searches find (points, win rate, safety of groups, points by region, threats).
     """
     from engine.apps.explain.cli import cli_explain, position_of
     from engine.errors import GoError

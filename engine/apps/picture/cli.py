@@ -13,8 +13,9 @@ from engine.settings.options import options_of
 @click.argument("out", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), required=False)
 @options_of("draw")
 def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
-    """Draw a position of the game in RECORD, an SGF file, as SVG, to the file OUT or to stdout (-).
+    """Draw a position of the first game in RECORD, as SVG, to the file OUT or to stdout (-).
 
+    RECORD is an SGF file, an archive (.zip, .tar.*), or a file with one SGF a line (.sgfl, .sgfl.bz2).
     Numbered moves whose stone was captured or whose point was played again are listed below the board.
     """
     _draw(record, out, move, numbers)

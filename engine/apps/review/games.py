@@ -10,7 +10,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.records.sgf import Record, load_sgf
-from engine.records.sgf_source import is_source, iterate_records, read_file
+from engine.records.sgf_source import is_source, iterate_records, read_first
 from engine.records.sgf_writer import format_ru
 from engine.rules import Rules, parse_rules, rules_name
 from engine.support.run_folder import parsed_lines
@@ -176,7 +176,7 @@ def _found_again(games: Sequence[ReviewGame], stored: Mapping[str, StoredGame]) 
 
 def load_game(name: str, path: Path) -> ReviewGame:
     """Load the first game of a file and play it once. Raises GoError for what cannot be read or played."""
-    return _game_of(name, str(path), read_file(path))
+    return _game_of(name, str(path), read_first(path))
 
 
 def _game_of(name: str, called: str, data: bytes) -> ReviewGame:
