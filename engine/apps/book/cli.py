@@ -69,8 +69,8 @@ def _build(out: Path, options: dict[str, Any]) -> int:
             if stop.is_set():
                 raise _Stopped
 
+        has_more = True
         try:
-            has_more = True
             while (wanted is None or len(builder) < wanted) and (
                 hours is None or builder.seconds < hours * SECONDS_PER_HOUR
             ):
