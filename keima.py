@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from engine import players
     from engine.api import *  # noqa: F403 - the library, see `__getattr__`
     from engine.search.params import SearchParams
+    from gtp.katago_config import Changes
 else:
 
     def __getattr__(name: str) -> object:
@@ -296,19 +297,34 @@ def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
 
 
-@main.command("gtp", keys=search_keys)
+def session_changes_and_params(ctx: click.Context) -> "tuple[Changes, list[str], SearchParams]":
+    """Return what KataGo's configuration changes, its lines without effect, and the search parameters of a session."""
+    from gtp.katago_config import assignments, session_changes
+
+    options = ctx.params
+    changes, unused = session_changes(assignments(ctx.meta[KATAGO_FILES], options["override_config"]))
+    searching = options["config"] | {name: str(value) for name, value in changes.search.items()}
+    return changes, unused, player_params(options | {"config": searching})
+
+
+def check_session(ctx: click.Context) -> None:
+    """Raise what a GTP session would answer its first command that needs the player with, if the options cause it."""
+    from engine.evaluators.factory import check_networks
+
+    check_networks(ctx.params, session_changes_and_params(ctx)[2].human_profile)
+
+
+@main.command("gtp", keys=search_keys, check=check_session)
 @options_of("gtp", config=read_configs, settings=read_settings, book=existing_book, eval_cache=eval_cache_file)
 @click.pass_context
 def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `keima.gtp` is a package
     """Speak GTP on stdin and stdout, or to clients on the network."""
-    from gtp.katago_config import assignments, session_changes
     from gtp.session import SessionConfig, run
     from gtp.stderr import write_lines
 
     start_logging(options["log_level"])
-    changes, unused = session_changes(assignments(ctx.meta[KATAGO_FILES], options["override_config"]))
+    changes, unused, params = session_changes_and_params(ctx)
     write_lines(unused)
-    params = player_params(options | {"config": options["config"] | {k: str(v) for k, v in changes.search.items()}})
     width, height = options["size"]
     config = SessionConfig(
         name=options["compat_name"] or SessionConfig.name,

@@ -95,6 +95,20 @@ def open_networks(options: Mapping[str, Any], profile: str = "", *, may_lack_pro
     return Opened(CachedEvaluator(network.evaluator, shares.cache), network, human, tree)
 
 
+def check_networks(options: Mapping[str, Any], profile: str = "") -> None:
+    """Raise what `open_networks` would; takes seconds only where options concern how a network is computed."""
+    computed = ("backend", "precision", "device", "max_memory")
+    file = network_named(options["net"])
+    if any(options.get(name) not in (None, AUTO) for name in computed):
+        opened = open_networks(options, profile)
+        opened.evaluator.close()
+        if opened.human is not None:
+            opened.human.evaluator.close()
+    elif file is not None:
+        asked = options["profile"] if options.get("human_model") is None else None
+        _profile_for(load(find_network(file)), asked, options["profile"] or profile or None)
+
+
 def open_human(path: str, computing: Computing) -> RawNetwork:
     """Load the human network beside a playing one; searches and queries give it the profile."""
     file = find_network(path)
@@ -121,10 +135,15 @@ def open_network(
     """
     file = find_network(path)
     spec = load(file)
-    if profile is None and spec.metadata:
-        profile = default
-    check_profile(spec, profile)
+    profile = _profile_for(spec, profile, default)
     return raw_network(file, spec, make_evaluator(spec, computing, file), profile)
+
+
+def _profile_for(spec: NetSpec, asked: str | None, default: str | None) -> str | None:
+    """Return the profile that a network gets, see `open_network`. Raises GoError."""
+    profile = default if asked is None and spec.metadata else asked
+    check_profile(spec, profile)
+    return profile
 
 
 def open_unprofiled(path: str | os.PathLike[str], computing: Computing) -> RawNetwork:

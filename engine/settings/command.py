@@ -33,11 +33,18 @@ class Command(click.Command):
     """A command whose options come from the table of settings.
 
     keys: returns the settings that its --set reaches, by key, for `--help-all`. May import what is heavy.
+    check: raises what the command would, once it runs, for options that do not go together or cannot be carried out.
     """
 
-    def __init__(self, *args: Any, keys: Callable[[], Mapping[str, Setting]] | None = None, **attributes: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        keys: Callable[[], Mapping[str, Setting]] | None = None,
+        check: Callable[[click.Context], None] | None = None,
+        **attributes: Any,
+    ) -> None:
         super().__init__(*args, **attributes)
-        self.keys = keys
+        self.keys, self.check = keys, check
         self._help_all = click.Option(
             ["--help-all"],
             is_flag=True,
@@ -144,7 +151,7 @@ def refuse_given(names: Collection[str], reason: str) -> None:
 
 
 def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...]) -> None:
-    """Raise UsageError if another command of this program would refuse `options`.
+    """Raise what another command of this program would raise for `options`: UsageError, or what its check finds.
 
     For options that are passed on to a child process, whose error message would reach nobody.
     """
@@ -152,4 +159,7 @@ def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...
     assert isinstance(program, click.Group)
     other = program.get_command(ctx, command)
     if other is not None:
-        other.make_context(f"{ctx.find_root().command_path} {command}", list(options))
+        made = other.make_context(f"{ctx.find_root().command_path} {command}", list(options))
+        if isinstance(other, Command) and other.check is not None:
+            with made:
+                other.check(made)

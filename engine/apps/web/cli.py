@@ -70,7 +70,9 @@ def _serve(
     from engine.apps.web.server import PageServer
     from engine.apps.web.settings import GameSettings, PlayerKind, read_clock
     from engine.book.book import Book
+    from engine.support.files import require_writable
 
+    require_writable(out / "game.sgf")
     players = {each: PlayerKind.PERSON if each in _PEOPLE[color] else PlayerKind.ENGINE for each in (BLACK, WHITE)}
     settings = GameSettings(
         *size,

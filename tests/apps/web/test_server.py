@@ -377,12 +377,20 @@ def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path
         (["--engine", f"{sys.executable} -m fake", "--visits", "3"], "belong in --engine"),
         (["--handicap", "1"], "expected a handicap"),
         (["--size", "1"], "size"),
+        (["--out", f"{__file__}/x"], "test_server.py"),
+        (["--set", "foo=1"], "foo"),
+        (["-override-config", "foo=1"], "foo"),
+        (["-override-config", "maxVisits=x"], "maxVisits"),
+        (["--human-profile", "rank_5k"], "--human-profile"),
+        (["--net", "keima-human9"], "imitates people: choose them with --human-profile"),
+        (["--max-memory", "16"], "--max-memory 16 is too small: at least "),
     ],
 )
 def test_a_command_line_that_cannot_be_is_refused_at_once(words: list[str], message: str) -> None:
     told = CliRunner().invoke(main, ["web", "--no-browser", *words])
     assert told.exit_code != 0
     assert message in told.output
+    assert "is the page" not in told.output
 
 
 def test_a_port_that_is_taken_is_named() -> None:
