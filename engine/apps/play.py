@@ -156,8 +156,8 @@ def play_terminal(
 ) -> int:
     """Play a game to its end over the given streams; return the exit status: 0, or 130 after Ctrl-C, SIGTERM, SIGHUP.
 
-    A game in which something was played is saved to `sgf_path` however it stops, or beside a file that came to be there
-    meanwhile; None saves nothing.
+    A game in which something was played, or that was resigned, is saved to `sgf_path` however it stops, or beside a
+    file that came to be there meanwhile; None saves nothing.
     """
     replaces, begun = sgf_path is not None and sgf_path.exists(), list(game.moves)
     session = _Session(player, game, human_color, limits, rank, stdin or sys.stdin, stdout or sys.stdout)
@@ -171,7 +171,7 @@ def play_terminal(
         return INTERRUPTED
     finally:
         # A record that was only looked at stays as it is, with its result.
-        if sgf_path is not None and list(game.moves) != begun:
+        if sgf_path is not None and game.moves and (list(game.moves) != begun or session.is_resigned):
             session.save(sgf_path if replaces else unused(sgf_path))
 
 
@@ -216,6 +216,11 @@ class _Session:
                 self._ask()
             else:
                 self._answer()
+
+    @property
+    def is_resigned(self) -> bool:
+        """Whether one side has resigned."""
+        return self._result is not None and self._result.endswith("+R")
 
     def say(self, text: str) -> None:
         """Write a line to the screen."""

@@ -96,7 +96,10 @@ def open_networks(options: Mapping[str, Any], profile: str = "", *, may_lack_pro
 
 
 def check_networks(options: Mapping[str, Any], profile: str = "") -> None:
-    """Raise what `open_networks` would; takes seconds only where options concern how a network is computed."""
+    """Raise what `open_networks` would of networks that `require_networks` has found.
+
+    Takes seconds only where options concern how a network is computed.
+    """
     computed = ("backend", "precision", "device", "max_memory")
     file = network_named(options["net"])
     if any(options.get(name) not in (None, AUTO) for name in computed):

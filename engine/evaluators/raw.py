@@ -69,9 +69,14 @@ class RawEvaluation:
     ownership: NDArray[np.float32] | None
 
 
+def supports(sizes: tuple[int, int], width: int, height: int) -> bool:
+    """Return whether a network with these smallest and largest sides supports a board."""
+    return sizes[0] <= min(width, height) and max(width, height) <= sizes[1]
+
+
 def check_board(name: str, sizes: tuple[int, int], width: int, height: int) -> None:
     """Raise WeightsError unless a network with these smallest and largest sides supports a board."""
-    if not (sizes[0] <= min(width, height) and max(width, height) <= sizes[1]):
+    if not supports(sizes, width, height):
         expected = f"sides of {sizes[0]} to {sizes[1]}"
         raise WeightsError(f"network {name} does not support this board", expected=expected, got=f"{width}x{height}")
 
@@ -91,8 +96,7 @@ class RawNetwork:
 
     def knows(self, width: int, height: int) -> bool:
         """Return whether the network supports boards of this size."""
-        smallest, largest = self.facts.board_sizes
-        return smallest <= min(width, height) and max(width, height) <= largest
+        return supports(self.facts.board_sizes, width, height)
 
     def check_board(self, width: int, height: int) -> None:
         """Raise WeightsError unless the network supports boards of this size."""

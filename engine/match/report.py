@@ -15,6 +15,9 @@ from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.support.elo import Interval, Pairing, elo_from_score, fit_ratings, wilson_interval
 
+_AFTER_A_MOVE = {"passes", "moves", "repetition"}
+"""Reasons of ends that a move brings; all others come with a genmove that brought none."""
+
 
 @dataclass
 class Tally:
@@ -158,7 +161,7 @@ def repeated_games(records: Sequence[GameRecord]) -> int:
 
 def moves_after_openings(records: Sequence[GameRecord]) -> float:
     """Return the median of the moves that both players made in a game."""
-    return median(sum(record.moves.values()) - (record.reason == "resign") for record in records)
+    return median(sum(record.moves.values()) - (record.reason not in _AFTER_A_MOVE) for record in records)
 
 
 def is_informative(records: Sequence[GameRecord]) -> bool:

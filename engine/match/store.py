@@ -25,9 +25,9 @@ class GameRecord:
     reason: "passes" or "moves" (a counted game), "repetition" (no result), "resign", or the reason of the loss:
     "illegal", "time", "hang", "crash", "garbage", "error".
     scored_by: "referee", "players" (they agree), "arbiter", or "" for a game that was not counted. By player label:
-    names; seconds and moves of all genmoves, a resignation included; longest: seconds of the longest one; least_left:
-    the smallest time left, in seconds; main_share: used share of the main time and the increments granted. The last two
-    exist only with a clock, and with main time.
+    names; seconds and moves of all genmoves, one that brought no move included; longest: seconds of the longest one;
+    least_left: the smallest time left, in seconds; main_share: used share of the main time and the increments granted.
+    The last two exist only with a clock, and with main time.
     opening: the record that it began with. digest: equal for games with equal moves.
     """
 

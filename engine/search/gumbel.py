@@ -67,6 +67,7 @@ def improved_logits(priors: Floats, visits: NDArray[np.int64], values: Floats, r
 class GumbelRoot:
     """The selection at the root of one search of a new tree, whose root has been evaluated.
 
+    Each playout adds one visit to the root and to one of its moves, and none is lost before the search ends.
     considered: most moves that get playouts. playouts: of the whole search. generator: of the noise. vertices: the
     allowed moves.
     """
@@ -125,6 +126,8 @@ class GumbelRoot:
 
     def next_move(self) -> int:
         """Return the move that gets the next playout."""
+        if not self._schedule:
+            return self.chosen_move()
         done = min(int(self._tree.nodes[ROOT]["visits"]) - 1, self.playouts - 1)
         if done not in self._planned:
             # Together, because each of these moves gets a playout, whatever those of the others find.

@@ -69,7 +69,7 @@ class SearchParams(HumanParams, PlayParams):
     )
     fpu_policy_power: float = number(
         2.0,
-        "With fpu_by_visited_policy the parent's own evaluation has the share 1 - visited prior ** power; 0 for none.",
+        "With fpu_by_visited_policy the share of the parent's own evaluation is 1 - (visited prior) ** this.",
         0.0,
         5.0,
         katago="fpuParentWeightByVisitedPolicyPow",

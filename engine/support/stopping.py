@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 INTERRUPTED = 130
@@ -34,9 +34,10 @@ def stopping() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        if number == signal.SIGINT and sys.stderr.isatty():
+        if number == signal.SIGINT and sys.stderr is not None and sys.stderr.isatty():
             # Not by `write`, which fails within another one that the signal interrupted.
-            os.write(sys.stderr.fileno(), _STOPPING)
+            with suppress(OSError):
+                os.write(sys.stderr.fileno(), _STOPPING)
 
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -154,6 +155,8 @@ def _without_interrupts() -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
+    # It is started with the first process, and unblocks the signal.
+    resource_tracker.ensure_running()
     # Blocked signals are inherited, and one that comes meanwhile waits for this process.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:

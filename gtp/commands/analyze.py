@@ -111,6 +111,9 @@ def _analysis(is_kata: bool) -> Handler:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
         game = _framed(state, options) if options.frame or options.auto_frame else state.game
         state.player_loader.raise_if_failed()
+        player = state.player_loader.if_ready()
+        if player is not None and player.network is not None:
+            player.network.check_board(state.width, state.height)
         return lambda emit: _analyze(state, command, options, game, emit)
 
     handle.__doc__ = f"Search until the next line of input, and report the moves in {_format(is_kata)}."

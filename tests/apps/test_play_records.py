@@ -62,15 +62,18 @@ def test_the_first_game_of_a_file_with_one_a_line_goes_on_but_is_not_replaced(tm
     assert (len(load_sgf(tmp_path / "new.sgf").moves), old.read_bytes()) == (4, packed)
 
 
+def test_a_record_that_is_resigned_before_another_move_is_saved_with_its_result(tmp_path: Path) -> None:
+    (tmp_path / "old.sgf").write_text("(;SZ[5];B[cc];W[bb])")
+    assert command(ScriptedPlayer, "resign", record=tmp_path / "old.sgf", sgf=tmp_path / "new.sgf")[0] == 0
+    assert load_sgf(tmp_path / "new.sgf").result == "W+R"
+
+
 @pytest.mark.parametrize("end", ["", ";B[];W[]"])
 def test_a_record_in_which_nothing_was_played_stays_as_it_is(tmp_path: Path, end: str) -> None:
-    old = tmp_path / "old.sgf"
-    old.write_text(f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})")
-    assert command(ScriptedPlayer, "undo quit", record=old, sgf=old)[0] == 0
-    assert load_sgf(old).result == ("B+3.5" if end else "")
-    old.write_text(f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})")
+    old, text = tmp_path / "old.sgf", f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})"
+    old.write_text(text)
     assert command(ScriptedPlayer, "quit", record=old, sgf=old)[0] == 0
-    assert old.read_text() == f"(;SZ[5]RE[B+3.5];B[cc];W[bb]{end})"
+    assert old.read_text() == text
 
 
 def test_a_handicap_game_without_komi_has_half_a_point(tmp_path: Path) -> None:

@@ -171,3 +171,4 @@ def test_a_search_on_a_board_that_the_network_does_not_know_fails_before_its_rep
     state = new_state(player, SessionConfig(width=3, height=3))
     expected = f"? network {FACTS.name} does not support this board, expected sides of 7 to 19, got 3x3"
     assert ask(state, "kata-genmove_analyze b") == ask(state, "lz-genmove_analyze b") == expected
+    assert ask(state, "kata-analyze 10") == expected

@@ -138,14 +138,14 @@ def test_what_is_unknown_or_out_of_range_is_refused(line: str) -> None:
 def test_a_refusal_names_the_parameter() -> None:
     assert ask(new_state(), "kata-set-param cpuctExploration 11") == "? cpuctExploration '11': must be from 0 to 10"
     assert ask(new_state(), "kata-set-param color red") == "? unknown parameter 'color'"
+    expected = "? fillDameBeforePass has no effect: Keima judges life and death before it passes"
+    assert ask(new_state(), "kata-set-param fillDameBeforePass true") == expected
 
 
 def test_a_name_of_set_is_answered_by_the_name_here() -> None:
     state = new_state()
     assert ask(state, "kata-set-param fpu_reduction 0.1") == "? fpu_reduction is called fpuReductionMax here"
     assert ask(state, "kata-get-param rave_bias") == "? rave_bias is for --set and configuration files only"
-    expected = "? fillDameBeforePass has no effect: Keima judges life and death before it passes"
-    assert ask(new_state(), "kata-set-param fillDameBeforePass true") == expected
 
 
 @pytest.mark.parametrize("value", ["rank_5k", "preaz_1d", "proyear_1985", "rank_3d_1k"])

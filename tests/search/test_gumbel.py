@@ -77,6 +77,15 @@ def test_the_root_gives_every_move_the_visits_of_the_schedule(considered: int, v
     assert found[gumbel.chosen_move()] == max(found.values())
 
 
+def test_a_search_of_the_root_alone_has_a_move_and_a_target() -> None:
+    search, found = searched(4, 1)
+    gumbel = search.gumbel[0]
+    assert gumbel is not None
+    assert found == {}
+    assert gumbel.next_move() == gumbel.chosen_move()
+    assert gumbel.chosen_move() in gumbel.target()[0]
+
+
 def test_the_target_follows_the_values_of_the_search() -> None:
     search, _ = searched(8, 33)
     gumbel = search.gumbel[0]

@@ -135,7 +135,7 @@ def _named(
     named = []
     for place, (game, suffix) in enumerate(zip(games, suffixes, strict=True)):
         if place in found:
-            named.append(replace(game, id=found[place], stem=stored[found[place]].stem or game.stem))
+            named.append(replace(game, id=found[place]))
             continue
         # Folders of earlier versions do not say which file a game is from: there the name tells.
         unknown = game.id in missing and not stored[game.id].file
@@ -143,14 +143,22 @@ def _named(
             changed = by_file.get(game.file, game.id)
             raise GoError(f"{changed} has changed since it was reviewed in {out}; use another folder")
         named.append(replace(game, id=ids.unused(game.id, suffix)))
+    return _with_stems(named, stored)
+
+
+def _with_stems(games: Sequence[ReviewGame], stored: Mapping[str, StoredGame]) -> list[ReviewGame]:
+    """Return games, which have their ids, with the stems that they were stored with, others for new games."""
     stems = _Names({*_RESERVED, *(each.stem.casefold() for each in stored.values())})
-    # Games without a stored stem receive theirs in the order of the first review.
-    order = {each: number for number, each in enumerate(stored)}
-    for place in sorted(range(len(named)), key=lambda place: order.get(named[place].id, len(order))):
-        before = stored.get(named[place].id)
-        if before is None or not before.stem:
-            named[place] = replace(named[place], stem=stems.unused(named[place].stem))
-    return named
+    places, found = {game.id: place for place, game in enumerate(games)}, list(games)
+    # Games without a stored stem had theirs in the order of the first review; so have those that are not here now.
+    for each in stored.values():
+        stem = each.stem or stems.unused(_short(str(Path(each.id).with_suffix(""))))
+        if each.id in places:
+            found[places[each.id]] = replace(found[places[each.id]], stem=stem)
+    for place, game in enumerate(games):
+        if game.id not in stored:
+            found[place] = replace(game, stem=stems.unused(game.stem))
+    return found
 
 
 def _found_again(games: Sequence[ReviewGame], stored: Mapping[str, StoredGame]) -> dict[int, str]:

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 
-from engine.apps.web.settings import GameSettings, PlayerKind, rules_name
+from engine.apps.web.settings import GameSettings, PlayerKind, offered_name
 from engine.apps.web.snapshot import Estimate, Notice
 from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE
@@ -66,7 +66,7 @@ def read_tree(text: bytes, rules: Rules, komi: float | None = None) -> tuple[Rec
             left_out += 1
     tree.end = tree.game_end
     tree.go_to(tree.end.number)
-    assumed_rules = "" if record.rules else rules_name(tree.game.rules)
+    assumed_rules = "" if record.rules else offered_name(tree.game.rules)
     assumed_komi = tree.game.komi if record.komi is None else None
     return record, tree, Notice(assumed_rules, assumed_komi, left_out, count_games(text) - 1)
 

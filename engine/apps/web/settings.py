@@ -78,7 +78,7 @@ class GameSettings:
         return game
 
 
-def rules_name(rules: Rules) -> str:
+def offered_name(rules: Rules) -> str:
     """Return the name of rules as the page offers them, else another name that is known, else their JSON."""
     offered = (name for name in RULES if parse_rules(name) == rules)
     return next(offered, None) or rules_text(rules)
@@ -91,7 +91,7 @@ def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
         width=game.width,
         height=game.height,
         komi=game.komi,
-        rules=rules_name(game.rules),
+        rules=offered_name(game.rules),
         handicap=0,
         players={BLACK: PlayerKind.PERSON, WHITE: PlayerKind.PERSON},
         clock=None,

@@ -9,7 +9,7 @@ from engine.apps.review.judgement import rank_limits, scaled
 from engine.apps.web.counting import sums
 from engine.apps.web.mistakes import mistakes
 from engine.apps.web.records import MOST_BEST
-from engine.apps.web.settings import RULES, PlayerKind, rules_name
+from engine.apps.web.settings import RULES, PlayerKind, offered_name
 from engine.apps.web.snapshot import MOST_CANDIDATES, BookPage, ClockReading, Snapshot
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color
 from engine.game import Game, Move
@@ -41,7 +41,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "komi": game.komi,
         "handicap": len(game.setup_black) if not game.setup_white else 0,
         "stones": "".join(_STONES[game.color_at(each)] for each in points(game.width, game.height)),
-        "rules": rules_name(game.rules),
+        "rules": offered_name(game.rules),
         "known_rules": RULES,
         "seconds": settings.seconds,
         "visits": settings.visits,

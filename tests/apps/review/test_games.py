@@ -88,6 +88,9 @@ def test_a_folder_that_does_not_say_where_games_lay_goes_on(tmp_path: Path) -> N
     run(out, two, one, evaluator=evaluator)
     assert evaluator.calls == 0
     assert (black(out, "x"), black(out, "x-2")) == ("Anna", "Carl")
+    (out / "games.jsonl").write_text(old, encoding="utf-8")
+    run(out, two, evaluator=evaluator)
+    assert (black(out, "x"), black(out, "x-2")) == ("Anna", "Carl")
     write(one, x=DORA)
     with pytest.raises(GoError, match=r"^x\.sgf has changed"):
         run(out, one)
