@@ -90,7 +90,14 @@ def open_networks(options: Mapping[str, Any], profile: str = "", *, may_lack_pro
         _LOG.warning("humanSLProfile has no effect: no network imitates people (see --human-model)")
     if memory is None:
         return Opened(CachedEvaluator(network.evaluator, CACHE_MIB), network, human)
-    shares = shares_of(memory, network.facts.model_bytes + (0 if human is None else human.facts.model_bytes))
+    try:
+        shares = shares_of(memory, network.facts.model_bytes + (0 if human is None else human.facts.model_bytes))
+    except GoError:
+        # Or a process that compiles kernels beside this one goes on.
+        for each in (network, human):
+            if each is not None:
+                each.evaluator.close()
+        raise
     tree = shares.tree if human is None else max(1, shares.tree - HUMAN_CACHE_MIB)
     return Opened(CachedEvaluator(network.evaluator, shares.cache), network, human, tree)
 
