@@ -41,6 +41,11 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
         engine = joined([*installed_program(), "gtp", *options, *own])
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong in --engine", ctx)
+    if ctx.get_parameter_source("out") is not ParameterSource.DEFAULT:
+        from engine.support.files import require_writable
+
+        # Without a named folder, as after a double click, the page opens all the same and says what it cannot save.
+        require_writable(asked["out"] / "game.sgf")
     start_logging("warning")
     # The default is that of new games: a record without komi has the usual one, which is less with handicap.
     has_komi = ctx.get_parameter_source("komi") is not ParameterSource.DEFAULT
@@ -70,9 +75,7 @@ def _serve(
     from engine.apps.web.server import PageServer
     from engine.apps.web.settings import GameSettings, PlayerKind, read_clock
     from engine.book.book import Book
-    from engine.support.files import require_writable
 
-    require_writable(out / "game.sgf")
     players = {each: PlayerKind.PERSON if each in _PEOPLE[color] else PlayerKind.ENGINE for each in (BLACK, WHITE)}
     settings = GameSettings(
         *size,
