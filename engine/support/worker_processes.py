@@ -155,7 +155,7 @@ def _without_interrupts() -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    # It is started with the first process, and unblocks the signal.
+    # The resource tracker is otherwise started with the first process, and unblocks the signal then.
     resource_tracker.ensure_running()
     # Blocked signals are inherited, and one that comes meanwhile waits for this process.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

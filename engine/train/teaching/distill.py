@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
+from engine.evaluators.raw import supports
 from engine.settings.table import default_of
 from engine.support.json_text import json_text
 from engine.support.run_folder import RunFolder
@@ -225,8 +226,10 @@ class Distiller:
     def _positions(self, game: SourceGame) -> list[Position]:
         """Return the positions of a game. Raises GoError if it cannot be used."""
         found, known = game.positions(), self._teacher.board_sizes
-        if known is not None and not all(known[0] <= side <= known[1] for each in found[:1] for side in each.kind[:2]):
-            width, height = found[0].kind[:2]
+        if not found or known is None:
+            return found
+        width, height = found[0].kind[:2]
+        if not supports(known, width, height):
             raise GoError(f"a board of {width}x{height}, where the teacher plays on {known[0]} to {known[1]}")
         return found
 
